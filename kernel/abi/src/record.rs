@@ -1,0 +1,415 @@
+//! The records that a guest sends, each field with its unit.
+//!
+//! One run sends, in this order: [`Machine`], one [`Cpu`] per CPU, one [`Task`] per task, any
+//! number of [`Moments`] and [`Buckets`] (distributions), one [`Total`], one [`End`]. A guest
+//! that gives up sends [`Fail`] instead of what is missing, and `End` with status `failed`
+//! where it still can. `End` counts the records before it.
+
+use crate::line::LineError;
+use core::fmt::{self, Write};
+
+/// A value that a field can have: no blank in its text form.
+trait Field: Sized {
+    fn write(&self, out: &mut dyn Write) -> fmt::Result;
+    fn parse(text: &str) -> Option<Self>;
+}
+
+macro_rules! number_fields {
+    ($($number:ty),*) => { $(
+        impl Field for $number {
+            fn write(&self, out: &mut dyn Write) -> fmt::Result {
+                write!(out, "{self}")
+            }
+            fn parse(text: &str) -> Option<Self> {
+                text.parse().ok()
+            }
+        }
+    )* };
+}
+number_fields!(u32, u64, i64, u128);
+
+/// Declares an enumeration by the words that stand for it on the line.
+macro_rules! word_field {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum $name {
+            $($(#[$variant_doc])* #[doc = concat!(" Written `", $word, "`.")] $variant),*
+        }
+
+        impl $name {
+            /// The word on the line.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word),* }
+            }
+        }
+
+        impl Field for $name {
+            fn write(&self, out: &mut dyn Write) -> fmt::Result {
+                out.write_str(self.word())
+            }
+            fn parse(text: &str) -> Option<Self> {
+                match text { $($word => Some(Self::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+/// Declares the records and, from the same list, how each is written and read.
+macro_rules! records {
+    ($($(#[$doc:meta])* $kind:literal => $name:ident {
+        $($(#[$field_doc:meta])* $field:ident: $type:ty),* $(,)?
+    })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+            pub struct $name { $($(#[$field_doc])* pub $field: $type),* }
+        )*
+
+        /// Any record.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[expect(missing_docs, reason = "each variant is the record of its name")]
+        pub enum Record { $($name($name)),* }
+
+        impl Record {
+            /// The word after the mark.
+            pub const fn kind(&self) -> &'static str {
+                match self { $(Self::$name(_) => $kind),* }
+            }
+
+            pub(crate) fn write_fields(&self, out: &mut dyn Write) -> fmt::Result {
+                match self {
+                    $(Self::$name(record) => {
+                        $(
+                            out.write_str(concat!(" ", stringify!($field), "="))?;
+                            record.$field.write(out)?;
+                        )*
+                        Ok(())
+                    })*
+                }
+            }
+
+            pub(crate) fn parse_fields<'a>(
+                kind: &str,
+                tokens: &mut dyn Iterator<Item = &'a str>,
+            ) -> Result<Self, LineError> {
+                match kind {
+                    $($kind => Ok(Self::$name($name {
+                        $($field: parse_field(tokens, stringify!($field))?),*
+                    })),)*
+                    _ => Err(LineError::UnknownKind),
+                }
+            }
+        }
+    };
+}
+
+fn parse_field<'a, T: Field>(
+    tokens: &mut dyn Iterator<Item = &'a str>,
+    name: &'static str,
+) -> Result<T, LineError> {
+    tokens
+        .next()
+        .and_then(|token| token.split_once('='))
+        .filter(|&(key, _)| key == name)
+        .and_then(|(_, value)| T::parse(value))
+        .ok_or(LineError::Field(name))
+}
+
+word_field! {
+    /// The clock that TSC and LAPIC timer were measured against.
+    Reference { Hpet = "hpet", PmTimer = "pm-timer", Pit = "pit" }
+}
+
+word_field! {
+    /// How the local APIC is reached.
+    ApicMode { XApic = "xapic", X2Apic = "x2apic" }
+}
+
+word_field! {
+    /// How the per-CPU timer is programmed.
+    TimerMode { Oneshot = "oneshot", TscDeadline = "tsc-deadline", Periodic = "periodic" }
+}
+
+word_field! {
+    /// What a distribution describes.
+    Measure {
+        /// Task: lengths of its finished stints, ns.
+        Stint = "stint_ns",
+        /// Task: ticks seen in each finished stint.
+        StintTicks = "stint_ticks",
+        /// Task: from wake-up to running, ns.
+        WakeupLatency = "wakeup_latency_ns",
+        /// CPU: from tick to tick, as read in the handler, ns.
+        TickInterval = "tick_interval_ns",
+        /// CPU: how long after its time a timer event was handled, ns.
+        TimerLate = "timer_late_ns",
+    }
+}
+
+word_field! {
+    /// Why a guest gave up.
+    Failure {
+        /// Not enough memory; `have` and `need` are MiB.
+        Memory = "memory",
+        /// CPUs did not start or are not there; `have` and `need` count them.
+        Cpus = "cpus",
+        /// One CPU did not start in time; `have` is its APIC id.
+        CpuStart = "cpu-start",
+        /// A clock's rate is not what the scenario states; `have` and `need` are Hz.
+        ClockRate = "clock-rate",
+        /// No reference clock was found.
+        NoReference = "no-reference-clock",
+        /// The ramdisk is not a scenario this kernel can run.
+        Scenario = "scenario",
+        /// A stack ran over its guard page; `have` is the task's number, or the CPU's count of
+        /// tasks where a CPU's own stack overflowed.
+        StackOverflow = "stack-overflow",
+        /// A panic or an exception nobody expects; the text is on the line before.
+        Panic = "panic",
+    }
+}
+
+word_field! {
+    /// How a run ended, as seen by the guest.
+    Status { Ok = "ok", Failed = "failed" }
+}
+
+records! {
+    /// The machine as the guest found it.
+    "machine" => Machine {
+        /// [`crate::scenario::VERSION`] of the guest.
+        version: u32,
+        /// CPUs running.
+        cpus: u32,
+        /// CPUs that the firmware lists as disabled.
+        disabled: u32,
+        /// Rate of the TSC in force.
+        tsc_hz: u64,
+        /// Rate of the LAPIC timer in force, divider included.
+        lapic_hz: u64,
+        /// The independent clock.
+        reference: Reference,
+        /// xAPIC or x2APIC.
+        apic: ApicMode,
+        /// How the tick is made.
+        timer: TimerMode,
+    }
+
+    /// One CPU's part of the run.
+    "cpu" => Cpu {
+        /// Logical number.
+        cpu: u32,
+        /// Its APIC id.
+        apic_id: u32,
+        /// Ticks handled.
+        ticks: u64,
+        /// Ticks that fell due but passed unhandled before the next one did.
+        missed_ticks: u64,
+        /// What the timer was programmed with for one tick, in its own units.
+        timer_count: u64,
+        /// Ticks per second as the timer's measured rate and that count make them, in mHz.
+        measured_mhz: u64,
+        /// Time with a task on the CPU.
+        busy_ns: u64,
+        /// Time without.
+        idle_ns: u64,
+        /// Time spent in ticks and not charged to any task.
+        irq_ns: u64,
+        /// Context switches, from or to the idle loop included.
+        switches: u64,
+        /// Reschedule interrupts received.
+        ipis: u64,
+    }
+
+    /// One task's part of the run.
+    "task" => Task {
+        /// Its place in the scenario.
+        task: u32,
+        /// Slice in force at the end.
+        slice_ns: u64,
+        /// Time on a CPU by the clock, interrupted stints and the last, cut one included.
+        runtime_ns: u64,
+        /// Time charged: without interrupt time, tick errors included.
+        charged_ns: u64,
+        /// Stints ended because the slice was used up.
+        slice: u64,
+        /// Stints ended by a wake-up.
+        preempt: u64,
+        /// Stints ended by sleeping or waiting.
+        block: u64,
+        /// Stints ended by `sched_yield`.
+        yields: u64,
+        /// Stints ended by a move to another CPU.
+        migrate: u64,
+        /// 1 if the task ended.
+        exit: u64,
+        /// Stints that lasted at least one tick longer than the slice needed.
+        extra_ticks: u64,
+        /// Moves to another CPU.
+        migrations: u64,
+        /// Wake-ups.
+        wakeups: u64,
+        /// Lowest lag seen at the end of a stint, virtual ns; 0 without one.
+        lag_min_ns: i64,
+        /// Highest lag seen at the end of a stint, virtual ns; 0 without one.
+        lag_max_ns: i64,
+    }
+
+    /// What is exactly known of a distribution.
+    "moments" => Moments {
+        /// What it describes.
+        of: Measure,
+        /// The task or CPU it belongs to.
+        owner: u32,
+        /// Number of values.
+        count: u64,
+        /// Smallest value.
+        min: u64,
+        /// Largest value.
+        max: u64,
+        /// Sum of the values.
+        sum: u128,
+        /// Sum of their squares.
+        sum_of_squares: u128,
+    }
+
+    /// Some filled buckets of a distribution.
+    "buckets" => Buckets {
+        /// What it describes.
+        of: Measure,
+        /// The task or CPU it belongs to.
+        owner: u32,
+        /// `bucket:count`, ascending.
+        filled: BucketList,
+    }
+
+    /// The run as a whole.
+    "total" => Total {
+        /// Length of the run by the guest's clock.
+        elapsed_ns: u64,
+        /// Context switches of all CPUs.
+        switches: u64,
+        /// Moves between CPUs.
+        migrations: u64,
+        /// Wake-ups.
+        wakeups: u64,
+        /// Trace records lost.
+        lost_records: u64,
+        /// Times a lag was out of the bound of the rules in force.
+        lag_violations: u64,
+    }
+
+    /// Why the guest gave up.
+    "fail" => Fail {
+        /// The kind of failure.
+        what: Failure,
+        /// The CPU that noticed.
+        cpu: u32,
+        /// What was found; see [`Failure`] for the unit.
+        have: u64,
+        /// What was needed.
+        need: u64,
+    }
+
+    /// The last line of a run.
+    "end" => End {
+        /// How it went.
+        status: Status,
+        /// Records before this one.
+        records: u64,
+    }
+}
+
+/// As many buckets as fit a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BucketList {
+    len: usize,
+    items: [(u32, u32); Self::CAPACITY],
+}
+
+impl BucketList {
+    /// Buckets on one line.
+    pub const CAPACITY: usize = 32;
+
+    /// Takes up to [`Self::CAPACITY`] buckets; `None` when there is none left.
+    pub fn take_from(buckets: &mut impl Iterator<Item = (usize, u32)>) -> Option<Self> {
+        let mut list = Self { len: 0, items: [(0, 0); Self::CAPACITY] };
+        for (slot, (bucket, count)) in list.items.iter_mut().zip(buckets.take(Self::CAPACITY)) {
+            *slot = (bucket as u32, count);
+            list.len += 1;
+        }
+        (list.len > 0).then_some(list)
+    }
+
+    /// Bucket number and count of each.
+    pub fn as_slice(&self) -> &[(u32, u32)] {
+        &self.items[..self.len]
+    }
+}
+
+impl Field for BucketList {
+    fn write(&self, out: &mut dyn Write) -> fmt::Result {
+        for (index, (bucket, count)) in self.as_slice().iter().enumerate() {
+            let separator = if index == 0 { "" } else { "," };
+            write!(out, "{separator}{bucket}:{count}")?;
+        }
+        Ok(())
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut list = Self { len: 0, items: [(0, 0); Self::CAPACITY] };
+        for item in text.split(',') {
+            let (bucket, count) = item.split_once(':')?;
+            *list.items.get_mut(list.len)? = (bucket.parse().ok()?, count.parse().ok()?);
+            list.len += 1;
+        }
+        Some(list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::line;
+    use alloc::{string::String, vec::Vec};
+
+    #[test]
+    fn buckets_travel_in_portions() {
+        let mut buckets = (0..40).map(|bucket| (bucket, 7));
+        let portions: Vec<_> =
+            core::iter::from_fn(|| BucketList::take_from(&mut buckets)).collect();
+        assert_eq!(portions.iter().map(|list| list.as_slice().len()).collect::<Vec<_>>(), [32, 8]);
+
+        let record = Record::Buckets(Buckets { of: Measure::Stint, owner: 3, filled: portions[1] });
+        let mut text = String::new();
+        line::write(&mut text, &record).expect("a String takes everything");
+        assert!(text.starts_with("@buckets of=stint_ns owner=3 filled=32:7,33:7,"), "{text}");
+        assert_eq!(line::parse(text.trim_end()), Ok(record));
+    }
+
+    #[test]
+    fn a_task_survives_the_trip() {
+        let task = Record::Task(Task {
+            task: 0,
+            slice_ns: 1,
+            runtime_ns: 2,
+            charged_ns: 2,
+            slice: 0,
+            preempt: 0,
+            block: 0,
+            yields: 5,
+            migrate: 0,
+            exit: 0,
+            extra_ticks: 0,
+            migrations: 0,
+            wakeups: 0,
+            lag_min_ns: -4,
+            lag_max_ns: 4,
+        });
+        let mut text = String::new();
+        line::write(&mut text, &task).expect("a String takes everything");
+        assert!(text.contains(" yields=5 ") && text.contains("lag_min_ns=-4"), "{text}");
+        assert_eq!(line::parse(text.trim_end()), Ok(task));
+    }
+}

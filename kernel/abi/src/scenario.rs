@@ -1,0 +1,246 @@
+//! Everything one boot needs to know, from host to guest.
+//!
+//! Travels as the boot ramdisk: a magic word, the format's version, length and CRC-32 of the
+//! payload, then the payload in postcard's encoding. The guest refuses an image that is not
+//! exactly this, and says what it found.
+
+use crate::{CpuSet, Program};
+use alloc::{string::String, vec::Vec};
+use crc::{CRC_32_ISO_HDLC, Crc};
+use serde::{Deserialize, Serialize};
+
+const MAGIC: [u8; 8] = *b"SLICELAB";
+/// Version of the scenario's encoding and of the records; both sides must agree.
+pub const VERSION: u32 = 1;
+const HEADER_LEN: usize = 20;
+static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+
+/// Which clock the guest lives by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Clock {
+    /// Guest time is counted in instructions; timer events carry the time they were set for.
+    Virtual,
+    /// Guest time is the host's; every time is read when it is needed.
+    Real,
+}
+
+/// How a task that computes passes its time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Burn {
+    /// Halted until the next timer event, charged all the same.
+    Halt,
+    /// In a loop.
+    Spin,
+}
+
+/// How the tick is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum TickMode {
+    /// Absolute deadlines on a one-shot timer that also serves sleepers and ends of bursts.
+    Oneshot,
+    /// The LAPIC's periodic mode; other events are then served at the next tick.
+    Periodic,
+}
+
+/// What an idle CPU does with its tick.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum NohzMode {
+    /// Keeps it.
+    Off,
+    /// Stops it until there is work.
+    Idle,
+}
+
+/// The scheduler's rules by name; the guest resolves them with its own `eevdf`.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RulesSpec {
+    /// Preset name, such as `v6.8`.
+    pub preset: String,
+    /// Feature bits, as `eevdf::Features::bits` numbers them.
+    pub features: u64,
+    /// The base slice in force, scaled, in ns.
+    pub base_slice_ns: u64,
+}
+
+/// One task of the scenario.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TaskSpec {
+    /// What the reports call it.
+    pub name: String,
+    /// -20 to 19.
+    pub nice: i8,
+    /// SCHED_NORMAL, SCHED_BATCH or SCHED_IDLE.
+    pub policy: Policy,
+    /// Its own slice in ns, where it has one.
+    pub slice_ns: Option<u64>,
+    /// The CPUs it may run on.
+    pub affinity: CpuSet,
+    /// What it does.
+    pub program: Program,
+}
+
+/// Linux's fair scheduling policies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Policy {
+    /// SCHED_NORMAL (SCHED_OTHER).
+    Normal,
+    /// SCHED_BATCH.
+    Batch,
+    /// SCHED_IDLE.
+    Idle,
+}
+
+/// Everything one boot needs.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Where every random stream starts.
+    pub seed: u64,
+    /// Virtual or real.
+    pub clock: Clock,
+    /// The TSC's rate where the host knows it (virtual clock: 1 GHz); the guest checks it.
+    pub tsc_hz: Option<u64>,
+    /// CPUs the guest must find and start.
+    pub cpus: u32,
+    /// Ticks per second.
+    pub hz: u32,
+    /// One-shot or periodic.
+    pub tick: TickMode,
+    /// Whether idle CPUs keep their tick.
+    pub nohz: NohzMode,
+    /// Length of the measured run, ns.
+    pub duration_ns: u64,
+    /// How tasks pass their time.
+    pub burn: Burn,
+    /// Added to what each tick charges, ns.
+    pub tick_error_ns: i64,
+    /// Time each tick takes from the task it interrupts without charging it, ns.
+    pub irq_cost_ns: u64,
+    /// The scheduler's rules.
+    pub rules: RulesSpec,
+    /// How many semaphores the programs use.
+    pub semaphores: u32,
+    /// All tasks; they become runnable together at time 0, in this order.
+    pub tasks: Vec<TaskSpec>,
+}
+
+/// Why a ramdisk is not a scenario.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScenarioError {
+    /// No ramdisk, or something else in it.
+    NotAScenario,
+    /// Made by another version of the runner.
+    Version(u32),
+    /// Shorter or longer than its header says, or its checksum is wrong.
+    Damaged,
+}
+
+impl core::fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NotAScenario => {
+                write!(f, "the ramdisk holds no scenario; boot through the runner")
+            }
+            Self::Version(found) => write!(
+                f,
+                "the scenario has format {found}, this kernel reads {VERSION}; build both from one tree"
+            ),
+            Self::Damaged => write!(f, "the scenario is damaged: length or checksum is wrong"),
+        }
+    }
+}
+
+impl core::error::Error for ScenarioError {}
+
+impl Scenario {
+    /// The ramdisk image.
+    pub fn to_image(&self) -> Vec<u8> {
+        let payload =
+            postcard::to_allocvec(self).expect("postcard encodes every value of this type");
+        let mut image = Vec::with_capacity(HEADER_LEN + payload.len());
+        image.extend_from_slice(&MAGIC);
+        image.extend_from_slice(&VERSION.to_le_bytes());
+        image.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+        image.extend_from_slice(&CHECKSUM.checksum(&payload).to_le_bytes());
+        image.extend_from_slice(&payload);
+        image
+    }
+
+    /// Reads a ramdisk image; bytes after the payload (padding to a page) are ignored.
+    ///
+    /// # Errors
+    /// Anything but an undamaged image of this version.
+    pub fn from_image(image: &[u8]) -> Result<Self, ScenarioError> {
+        let word = |at: usize| {
+            let bytes = image.get(at..at + 4).ok_or(ScenarioError::NotAScenario)?;
+            Ok(u32::from_le_bytes(bytes.try_into().expect("four bytes")))
+        };
+        if image.get(..8) != Some(&MAGIC) {
+            return Err(ScenarioError::NotAScenario);
+        }
+        if word(8)? != VERSION {
+            return Err(ScenarioError::Version(word(8)?));
+        }
+        let payload = image
+            .get(HEADER_LEN..)
+            .and_then(|rest| rest.get(..word(12).ok()? as usize))
+            .ok_or(ScenarioError::Damaged)?;
+        if CHECKSUM.checksum(payload) != word(16)? {
+            return Err(ScenarioError::Damaged);
+        }
+        postcard::from_bytes(payload).map_err(|_| ScenarioError::Damaged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Op;
+
+    fn scenario() -> Scenario {
+        Scenario {
+            seed: 7,
+            clock: Clock::Virtual,
+            tsc_hz: Some(1_000_000_000),
+            cpus: 2,
+            hz: 250,
+            tick: TickMode::Oneshot,
+            nohz: NohzMode::Off,
+            duration_ns: 1_000_000_000,
+            burn: Burn::Halt,
+            tick_error_ns: -1000,
+            irq_cost_ns: 0,
+            rules: RulesSpec { preset: "v6.8".into(), features: 3, base_slice_ns: 750_000 },
+            semaphores: 0,
+            tasks: alloc::vec![TaskSpec {
+                name: "hog0".into(),
+                nice: -5,
+                policy: Policy::Normal,
+                slice_ns: None,
+                affinity: CpuSet::first(2),
+                program: alloc::vec![Op::RunForever],
+            }],
+        }
+    }
+
+    #[test]
+    fn survives_the_trip_with_padding() {
+        let mut image = scenario().to_image();
+        image.resize(4096, 0);
+        assert_eq!(Scenario::from_image(&image), Ok(scenario()));
+    }
+
+    #[test]
+    fn damage_is_named() {
+        let good = scenario().to_image();
+        assert_eq!(Scenario::from_image(&[]), Err(ScenarioError::NotAScenario));
+        assert_eq!(Scenario::from_image(&good[..good.len() - 1]), Err(ScenarioError::Damaged));
+        for byte in HEADER_LEN..good.len() {
+            let mut bad = good.clone();
+            bad[byte] ^= 0x10;
+            assert_eq!(Scenario::from_image(&bad), Err(ScenarioError::Damaged), "byte {byte}");
+        }
+        let mut other = good;
+        other[8] = 9;
+        assert_eq!(Scenario::from_image(&other), Err(ScenarioError::Version(9)));
+    }
+}
