@@ -1,0 +1,43 @@
+//! The slice timer: a one-shot timer that ends a slice between two ticks.
+//!
+//! Source: `hrtick_start_fair()`; "sched/fair: Simplify hrtick_update()" series for the virtual form.
+
+use crate::feature::Feature;
+use crate::node::Node;
+use crate::rules::HrtickRule;
+use crate::runqueue::{Resched, RunQueue};
+use crate::time::distance;
+
+/// The timer is never set shorter; below, it would cost more than it gives.
+const MIN_DELAY_NS: u64 = 10_000;
+
+impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
+    /// Returns how long from the last charge the slice timer is to be set, in real nanoseconds:
+    /// `None` without HRTICK or with nobody to switch to. To be asked again whenever the queue changes.
+    pub fn hrtick_delay_ns(&self) -> Option<u64> {
+        let running = self.running?;
+        if !self.rules.has(Feature::Hrtick) || self.nr_queued() < 2 {
+            return None;
+        }
+        let entity = self.entity_of(running.id);
+        let left_ns = match self.rules.variant.hrtick {
+            HrtickRule::RemainingSlice => {
+                entity.slice_ns.saturating_sub(entity.sum_exec_ns - running.sum_exec_at_pick_ns)
+            }
+            HrtickRule::RemainingVirtual => {
+                let until_deadline = distance(entity.deadline, entity.vruntime).max(0);
+                entity.weight.real_ns(until_deadline as u64)
+            }
+        };
+        Some(left_ns.max(MIN_DELAY_NS))
+    }
+
+    /// Handles the slice timer: charges, and asks for a reschedule whatever the charge says.
+    pub fn hrtick(&mut self, now: u64) -> Resched {
+        self.charge(now);
+        if self.running.is_some() {
+            self.request(self.rules.variant.hrtick_resched);
+        }
+        self.resched
+    }
+}

@@ -1,0 +1,163 @@
+//! What must hold after every operation, checked by a full rescan.
+//!
+//! The sums and aggregates are redundant; this recomputes them the slow way. For tests, and for a
+//! kernel that distrusts itself now and then: it takes linear time.
+
+use crate::avg::Average;
+use crate::entity::{EntityId, MAX_SLICE_NS};
+use crate::node::{NIL, Node, Place};
+use crate::runqueue::RunQueue;
+use crate::time::before;
+use crate::tree::computed_link;
+
+/// A broken invariant, with what was expected (or the bound) and what was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are what the variant's line names")]
+pub enum Violation {
+    /// The weight of the tree is not the sum of its entities' weights.
+    Weight { expected: u64, found: u64 },
+    /// The weighted sum is not that of the tree's entities.
+    Sum { expected: i128, found: i128 },
+    /// The number of nodes in the tree is not the number of entities that say they are in it.
+    Count { expected: u32, found: u32 },
+    /// The number of delayed entities is not the count.
+    Delayed { expected: u32, found: u32 },
+    /// An entity's deadline is before that of its predecessor.
+    Order { id: EntityId },
+    /// A node's height or aggregates do not follow from its children.
+    Aggregate { id: EntityId },
+    /// A node's children differ in height by more than one, or disown it.
+    Shape { id: EntityId },
+    /// The leftmost node is not the first one.
+    Leftmost { expected: u32, found: u32 },
+    /// The running entity is not marked running, or another one is.
+    Running { id: EntityId },
+    /// A delayed entity runs or is the next buddy.
+    DelayedActive { id: EntityId },
+    /// The next buddy is not queued.
+    Buddy { id: EntityId },
+    /// Nothing is eligible.
+    NothingEligible { queued: u32 },
+    /// The sum of `w * (V - v)` is outside `[0, W)`, the rounding of V.
+    LagSum { found: i128, weight: u64 },
+    /// A slice is zero or longer than any request may be.
+    Slice { id: EntityId, found: u64 },
+    /// The parked chain does not hold exactly the parked entities.
+    Parked { expected: u32, found: u32 },
+}
+
+impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
+    /// Checks the invariants of the queue.
+    ///
+    /// # Errors
+    ///
+    /// The first one that does not hold.
+    pub fn check_invariants(&self) -> Result<(), Violation> {
+        self.check_places()?;
+        self.check_tree()?;
+        self.check_average()
+    }
+
+    fn check_places(&self) -> Result<(), Violation> {
+        let nodes = self.nodes.as_ref();
+        let count = |place| nodes.iter().filter(|node| node.place == place).count() as u32;
+        let (expected, found) = (count(Place::Tree), self.tree.len());
+        if expected != found {
+            return Err(Violation::Count { expected, found });
+        }
+        for (index, node) in nodes.iter().enumerate() {
+            let id = EntityId(index as u32);
+            if self.is_running(id) != (node.place == Place::Running) {
+                return Err(Violation::Running { id });
+            }
+            let is_active = node.place == Place::Running || self.next_buddy == Some(id);
+            if node.entity.is_delayed && is_active {
+                return Err(Violation::DelayedActive { id });
+            }
+            let slice_ns = node.entity.slice_ns;
+            let is_base =
+                slice_ns == self.rules.base_slice_ns() || node.entity.attr.slice_ns.is_none();
+            if self.is_queued(id) && (slice_ns == 0 || (!is_base && slice_ns > MAX_SLICE_NS)) {
+                return Err(Violation::Slice { id, found: slice_ns });
+            }
+        }
+        if let Some(id) = self.next_buddy.filter(|&id| !self.is_queued(id)) {
+            return Err(Violation::Buddy { id });
+        }
+        let queued = nodes.iter().filter(|node| matches!(node.place, Place::Tree | Place::Running));
+        let expected = queued.filter(|node| node.entity.is_delayed).count() as u32;
+        if expected != self.nr_delayed {
+            return Err(Violation::Delayed { expected, found: self.nr_delayed });
+        }
+        let parked = core::iter::successors(nodes.get(self.parked as usize), |node| {
+            nodes.get(node.link.right as usize)
+        });
+        let (expected, found) = (count(Place::Parked), parked.take(nodes.len() + 1).count() as u32);
+        if expected != found {
+            return Err(Violation::Parked { expected, found });
+        }
+        Ok(())
+    }
+
+    fn check_tree(&self) -> Result<(), Violation> {
+        let nodes = self.nodes.as_ref();
+        for (index, node) in nodes.iter().enumerate().filter(|(_, node)| node.place == Place::Tree)
+        {
+            let (index, id) = (index as u32, EntityId(index as u32));
+            if computed_link(nodes, index) != node.link {
+                return Err(Violation::Aggregate { id });
+            }
+            let child = |child: u32| nodes.get(child as usize);
+            let [left, right] = [node.link.left, node.link.right].map(child);
+            let [left_height, right_height] =
+                [left, right].map(|child| child.map_or(0, |child| child.link.height));
+            let is_disowned =
+                [left, right].into_iter().flatten().any(|child| child.link.parent != index);
+            if is_disowned || left_height.abs_diff(right_height) > 1 {
+                return Err(Violation::Shape { id });
+            }
+            let next = self.tree.next(nodes, index);
+            if child(next).is_some_and(|next| before(next.entity.deadline, node.entity.deadline)) {
+                return Err(Violation::Order { id: EntityId(next) });
+            }
+        }
+        let mut first = self.tree.root();
+        while let Some(node) = nodes.get(first as usize).filter(|node| node.link.left != NIL) {
+            first = node.link.left;
+        }
+        if first != self.tree.leftmost() {
+            return Err(Violation::Leftmost { expected: first, found: self.tree.leftmost() });
+        }
+        Ok(())
+    }
+
+    fn check_average(&self) -> Result<(), Violation> {
+        let mut scan = Average::new(self.average.base());
+        for node in self.nodes.as_ref().iter().filter(|node| node.place == Place::Tree) {
+            scan.add(node.entity.vruntime, u64::from(node.entity.weight()));
+        }
+        if scan.weight() != self.average.weight() {
+            return Err(Violation::Weight {
+                expected: scan.weight(),
+                found: self.average.weight(),
+            });
+        }
+        if scan.sum() != self.average.sum() {
+            return Err(Violation::Sum { expected: scan.sum(), found: self.average.sum() });
+        }
+        if self.nr_queued() == 0 {
+            return Ok(());
+        }
+        if !self.queued().any(|id| self.is_eligible(id)) {
+            return Err(Violation::NothingEligible { queued: self.nr_queued() });
+        }
+        let lag =
+            |id| i128::from(self.lag(id).unwrap_or(0)) * i128::from(self.entity_of(id).weight());
+        let (found, weight) = (self.queued().map(lag).sum::<i128>(), self.total_weight());
+        // V is rounded down, so the weighted lags add up to minus what the rounding took off.
+        if found > 0 || found <= -i128::from(weight) {
+            return Err(Violation::LagSum { found, weight });
+        }
+        Ok(())
+    }
+}

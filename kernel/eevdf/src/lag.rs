@@ -1,0 +1,66 @@
+//! The limit of lag.
+//!
+//! Theory bounds lag by the largest request and the quantum. Late ticks and lags carried in from
+//! elsewhere can exceed that, and an entity must not hoard or owe more than it could have come by.
+//!
+//! The tick belongs in the limit however short slices are, because charging may be a tick late.
+//! The limit of own slices alone takes away what an entity with a short slice is rightly owed by a
+//! neighbour with a long one, which is why it gave way ("sched/fair: Fix lag clamp").
+//!
+//! Source: TR-95-22, theorem 1; `update_entity_lag()`.
+
+use crate::entity::EntityId;
+use crate::feature::Feature;
+use crate::node::Node;
+use crate::rules::{DelayedLag, LagClamp};
+use crate::runqueue::RunQueue;
+use crate::time::distance;
+
+impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
+    /// Returns the lag a queued entity may keep in either direction, in its virtual nanoseconds.
+    pub fn lag_limit(&self, id: EntityId) -> Option<i64> {
+        let entity = self.entity(id)?;
+        let limit_ns = match self.rules.variant.lag_clamp {
+            LagClamp::OwnSlice => (2 * entity.slice_ns).max(self.rules.tick_ns()),
+            LagClamp::MaxSlice => self.max_slice_ns() + self.rules.tick_ns(),
+        };
+        Some(entity.virtual_ns(limit_ns, &self.rules) as i64)
+    }
+
+    /// Returns the lag a queued entity is to keep.
+    pub(crate) fn clamped_lag(&mut self, id: EntityId) -> i64 {
+        self.observe_lag(id);
+        let mean = self.read_mean();
+        let limit = self.lag_limit(id).unwrap_or(0);
+        let entity = self.entity_of(id);
+        let lag = distance(mean, entity.vruntime).clamp(-limit, limit);
+        if !entity.is_delayed || self.rules.variant.delayed_lag == DelayedLag::Fresh {
+            return lag;
+        }
+        // V moves left when others join with credit or leave in debt; the sleeper did not cause that.
+        let lag = lag.max(entity.vlag);
+        if self.rules.has(Feature::DelayZero) { lag.min(0) } else { lag }
+    }
+
+    /// Counts a lag that is outside the limit.
+    pub(crate) fn observe_lag(&mut self, id: EntityId) {
+        if let (Some(lag), Some(limit)) = (self.lag(id), self.lag_limit(id)) {
+            self.lag_violations += u64::from(lag.unsigned_abs() > limit.unsigned_abs());
+        }
+    }
+
+    /// Returns the smallest slice of all queued entities, or `None` without any. Never all ones: an
+    /// empty queue's minimum stored as a slice has crashed Linux ("sched/eevdf: Fix se->slice being
+    /// set to U64_MAX and resulting crash").
+    pub fn min_slice_ns(&self) -> Option<u64> {
+        let waiting = self.tree.summary(self.nodes.as_ref()).map(|link| link.min_slice_ns);
+        let running = self.running.map(|running| self.entity_of(running.id).slice_ns);
+        waiting.into_iter().chain(running).min()
+    }
+
+    fn max_slice_ns(&self) -> u64 {
+        let waiting = self.tree.summary(self.nodes.as_ref()).map(|link| link.max_slice_ns);
+        let running = self.running.map(|running| self.entity_of(running.id).slice_ns);
+        waiting.into_iter().chain(running).max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,274 @@
+//! The deadline-ordered tree of queued entities, kept in the caller's arena.
+//!
+//! An AVL tree over node indices. It owns the `link` of every node that is in it.
+//!
+//! 1. In-order traversal gives non-decreasing deadlines; among equal ones, insertion order.
+//! 2. Every node knows the smallest vruntime and the smallest and largest slice of its subtree.
+//! 3. `leftmost` is the node with the earliest deadline.
+//! 4. An entity does not change its vruntime, deadline or slice while it is in the tree.
+//!
+//! The aggregates are recomputed from the children wherever a child changed. Copying them along
+//! in a rotation is cheaper by a few loads and has broken in Linux twice, once per field added
+//! ("sched/eevdf: Fix rb augmented with multi fields", "sched/eevdf: Fix augmented max_slice").
+//!
+//! Source: "sched/eevdf: Sort the rbtree by virtual deadline"; "sched/fair: Fix lag clamp" for the
+//! largest slice.
+
+use crate::node::{NIL, Node};
+use crate::time::{before, earlier};
+
+/// What a node knows about its place in the tree and about its subtree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) parent: u32,
+    pub(crate) left: u32,
+    pub(crate) right: u32,
+    pub(crate) height: u8,
+    pub(crate) min_vruntime: u64,
+    pub(crate) min_slice_ns: u64,
+    pub(crate) max_slice_ns: u64,
+}
+
+impl Link {
+    pub(crate) const NONE: Link = Link {
+        parent: NIL,
+        left: NIL,
+        right: NIL,
+        height: 0,
+        min_vruntime: 0,
+        min_slice_ns: 0,
+        max_slice_ns: 0,
+    };
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tree {
+    root: u32,
+    leftmost: u32,
+    len: u32,
+}
+
+impl Tree {
+    pub(crate) const EMPTY: Tree = Tree { root: NIL, leftmost: NIL, len: 0 };
+
+    pub(crate) const fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Returns the index of the root, or `NIL`.
+    pub(crate) const fn root(&self) -> u32 {
+        self.root
+    }
+
+    /// Returns the index of the node with the earliest deadline, or `NIL`.
+    pub(crate) const fn leftmost(&self) -> u32 {
+        self.leftmost
+    }
+
+    /// Returns the aggregates over all nodes, or `None` for an empty tree.
+    pub(crate) fn summary<'a>(&self, nodes: &'a [Node]) -> Option<&'a Link> {
+        (self.root != NIL).then(|| &nodes[self.root as usize].link)
+    }
+
+    pub(crate) fn insert(&mut self, nodes: &mut [Node], index: u32) {
+        let deadline = nodes[index as usize].entity.deadline;
+        let mut parent = NIL;
+        let mut at = self.root;
+        let mut goes_left = false;
+        let mut is_leftmost = true;
+        while at != NIL {
+            parent = at;
+            let node = &nodes[at as usize];
+            goes_left = before(deadline, node.entity.deadline);
+            is_leftmost &= goes_left;
+            at = if goes_left { node.link.left } else { node.link.right };
+        }
+        nodes[index as usize].link = Link { parent, ..Link::NONE };
+        match nodes.get_mut(parent as usize) {
+            None => self.root = index,
+            Some(above) if goes_left => above.link.left = index,
+            Some(above) => above.link.right = index,
+        }
+        if is_leftmost {
+            self.leftmost = index;
+        }
+        self.len += 1;
+        self.retrace(nodes, index);
+    }
+
+    pub(crate) fn erase(&mut self, nodes: &mut [Node], index: u32) {
+        let Link { parent, left, right, .. } = nodes[index as usize].link;
+        if self.leftmost == index {
+            self.leftmost = if right == NIL { parent } else { first(nodes, right) };
+        }
+        // `lowest` is the deepest node whose subtree changes.
+        let lowest = if left == NIL || right == NIL {
+            self.replace(nodes, index, if left == NIL { right } else { left });
+            parent
+        } else {
+            let next = first(nodes, right);
+            let Link { parent: above_next, right: after_next, .. } = nodes[next as usize].link;
+            let lowest = if above_next == index {
+                next
+            } else {
+                self.replace(nodes, next, after_next);
+                set_right(nodes, next, right);
+                above_next
+            };
+            set_left(nodes, next, left);
+            self.replace(nodes, index, next);
+            lowest
+        };
+        nodes[index as usize].link = Link::NONE;
+        self.len -= 1;
+        self.retrace(nodes, lowest);
+    }
+
+    /// Returns the node with the earliest deadline among those whose vruntime is eligible.
+    ///
+    /// Left of a node lie the earlier deadlines, so the left subtree is searched first, and only if
+    /// its smallest vruntime says that the search will succeed. That makes the descent a single path.
+    pub(crate) fn first_eligible(
+        &self,
+        nodes: &[Node],
+        is_eligible: impl Fn(u64) -> bool,
+    ) -> Option<u32> {
+        let leftmost = nodes.get(self.leftmost as usize)?;
+        if is_eligible(leftmost.entity.vruntime) {
+            return Some(self.leftmost);
+        }
+        let mut at = self.root;
+        while let Some(node) = nodes.get(at as usize) {
+            let left = nodes.get(node.link.left as usize);
+            if left.is_some_and(|left| is_eligible(left.link.min_vruntime)) {
+                at = node.link.left;
+            } else if is_eligible(node.entity.vruntime) {
+                return Some(at);
+            } else {
+                at = node.link.right;
+            }
+        }
+        None
+    }
+
+    /// Returns the in-order successor of a node, or `NIL`.
+    pub(crate) fn next(&self, nodes: &[Node], index: u32) -> u32 {
+        let link = &nodes[index as usize].link;
+        if link.right != NIL {
+            return first(nodes, link.right);
+        }
+        let (mut child, mut at) = (index, link.parent);
+        while at != NIL && nodes[at as usize].link.right == child {
+            (child, at) = (at, nodes[at as usize].link.parent);
+        }
+        at
+    }
+
+    /// Puts `with` (or nothing, `NIL`) where `index` hangs.
+    fn replace(&mut self, nodes: &mut [Node], index: u32, with: u32) {
+        let parent = nodes[index as usize].link.parent;
+        if let Some(node) = nodes.get_mut(with as usize) {
+            node.link.parent = parent;
+        }
+        match nodes.get_mut(parent as usize) {
+            None => self.root = with,
+            Some(above) if above.link.left == index => above.link.left = with,
+            Some(above) => above.link.right = with,
+        }
+    }
+
+    /// Restores heights, aggregates and balance from `index` up to the root.
+    fn retrace(&mut self, nodes: &mut [Node], mut index: u32) {
+        while index != NIL {
+            let Link { parent, left, right, .. } = nodes[index as usize].link;
+            let (left_height, right_height) = (height(nodes, left), height(nodes, right));
+            if left_height > right_height + 1 {
+                let Link { left: outer, right: inner, .. } = nodes[left as usize].link;
+                if height(nodes, inner) > height(nodes, outer) {
+                    self.rotate_left(nodes, left);
+                }
+                self.rotate_right(nodes, index);
+            } else if right_height > left_height + 1 {
+                let Link { left: inner, right: outer, .. } = nodes[right as usize].link;
+                if height(nodes, inner) > height(nodes, outer) {
+                    self.rotate_right(nodes, right);
+                }
+                self.rotate_left(nodes, index);
+            } else {
+                refresh(nodes, index);
+            }
+            index = parent;
+        }
+    }
+
+    fn rotate_left(&mut self, nodes: &mut [Node], index: u32) {
+        let up = nodes[index as usize].link.right;
+        let inner = nodes[up as usize].link.left;
+        self.replace(nodes, index, up);
+        set_right(nodes, index, inner);
+        set_left(nodes, up, index);
+        refresh(nodes, index);
+        refresh(nodes, up);
+    }
+
+    fn rotate_right(&mut self, nodes: &mut [Node], index: u32) {
+        let up = nodes[index as usize].link.left;
+        let inner = nodes[up as usize].link.right;
+        self.replace(nodes, index, up);
+        set_left(nodes, index, inner);
+        set_right(nodes, up, index);
+        refresh(nodes, index);
+        refresh(nodes, up);
+    }
+}
+
+/// Returns what a node's link says when it is computed from the node and its children.
+pub(crate) fn computed_link(nodes: &[Node], index: u32) -> Link {
+    let node = &nodes[index as usize];
+    let entity = &node.entity;
+    let mut link = Link {
+        height: 1,
+        min_vruntime: entity.vruntime,
+        min_slice_ns: entity.slice_ns,
+        max_slice_ns: entity.slice_ns,
+        ..node.link
+    };
+    for child in [link.left, link.right] {
+        if let Some(child) = nodes.get(child as usize) {
+            link.height = link.height.max(child.link.height + 1);
+            link.min_vruntime = earlier(link.min_vruntime, child.link.min_vruntime);
+            link.min_slice_ns = link.min_slice_ns.min(child.link.min_slice_ns);
+            link.max_slice_ns = link.max_slice_ns.max(child.link.max_slice_ns);
+        }
+    }
+    link
+}
+
+fn refresh(nodes: &mut [Node], index: u32) {
+    nodes[index as usize].link = computed_link(nodes, index);
+}
+
+fn height(nodes: &[Node], index: u32) -> u8 {
+    nodes.get(index as usize).map_or(0, |node| node.link.height)
+}
+
+fn first(nodes: &[Node], mut index: u32) -> u32 {
+    while nodes[index as usize].link.left != NIL {
+        index = nodes[index as usize].link.left;
+    }
+    index
+}
+
+fn set_left(nodes: &mut [Node], parent: u32, child: u32) {
+    nodes[parent as usize].link.left = child;
+    if let Some(node) = nodes.get_mut(child as usize) {
+        node.link.parent = parent;
+    }
+}
+
+fn set_right(nodes: &mut [Node], parent: u32, child: u32) {
+    nodes[parent as usize].link.right = child;
+    if let Some(node) = nodes.get_mut(child as usize) {
+        node.link.parent = parent;
+    }
+}

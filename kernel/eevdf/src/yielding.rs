@@ -1,0 +1,51 @@
+//! Yielding the CPU, to anybody or to somebody.
+//!
+//! Yielding guarantees nobody else the CPU: if the others are not eligible the yielder goes on. Under
+//! the old rule a yielder that is the only eligible one drives its deadline away without bound and
+//! waits for it later.
+//!
+//! Source: `yield_task_fair()`, `yield_to_task_fair()`; "sched/fair: Forfeit vruntime on yield".
+
+use crate::entity::EntityId;
+use crate::node::Node;
+use crate::rules::YieldRule;
+use crate::runqueue::RunQueue;
+
+impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
+    /// Yields on behalf of the running entity; the caller picks next. Alone on the queue, it keeps
+    /// its request.
+    pub fn yield_curr(&mut self, now: u64) {
+        let Some(curr) = self.curr() else { return };
+        if self.nr_queued() == 1 {
+            return;
+        }
+        self.clear_buddy(curr);
+        self.charge(now);
+        let rules = self.rules;
+        match rules.variant.yielding {
+            YieldRule::PushDeadline => {
+                let entity = &mut self.node_mut(curr).entity;
+                entity.deadline = entity.deadline.wrapping_add(entity.virtual_slice_ns(&rules));
+            }
+            YieldRule::ForfeitVruntime => {
+                self.read_mean();
+                if self.is_eligible(curr) {
+                    let entity = &mut self.node_mut(curr).entity;
+                    entity.vruntime = entity.deadline;
+                    self.renew_request(curr);
+                }
+            }
+        }
+        self.advance_base();
+    }
+
+    /// Yields in favour of `id`, and tells whether that was possible: it must be queued and not
+    /// delayed, since what sleeps cannot run.
+    pub fn yield_to(&mut self, id: EntityId, now: u64) -> bool {
+        if !self.set_next_buddy(id) {
+            return false;
+        }
+        self.yield_curr(now);
+        true
+    }
+}
