@@ -95,3 +95,6 @@ impl Average {
         i128::from(distance(vruntime, self.base)) * i128::from(weight)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@
 //! kernel that distrusts itself now and then: it takes linear time.
 
 use crate::avg::Average;
-use crate::entity::{EntityId, MAX_SLICE_NS};
+use crate::entity::EntityId;
 use crate::node::{NIL, Node, Place};
 use crate::runqueue::RunQueue;
 use crate::time::before;
@@ -40,7 +40,7 @@ pub enum Violation {
     NothingEligible { queued: u32 },
     /// The sum of `w * (V - v)` is outside `[0, W)`, the rounding of V.
     LagSum { found: i128, weight: u64 },
-    /// A slice is zero or longer than any request may be.
+    /// A slice is zero, or the minimum over an empty queue.
     Slice { id: EntityId, found: u64 },
     /// The parked chain does not hold exactly the parked entities.
     Parked { expected: u32, found: u32 },
@@ -75,9 +75,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
                 return Err(Violation::DelayedActive { id });
             }
             let slice_ns = node.entity.slice_ns;
-            let is_base =
-                slice_ns == self.rules.base_slice_ns() || node.entity.attr.slice_ns.is_none();
-            if self.is_queued(id) && (slice_ns == 0 || (!is_base && slice_ns > MAX_SLICE_NS)) {
+            if self.is_queued(id) && (slice_ns == 0 || slice_ns == u64::MAX) {
                 return Err(Violation::Slice { id, found: slice_ns });
             }
         }

@@ -56,6 +56,7 @@ mod tests {
     fn b7_heavy_newcomer_to_a_light_queue() {
         let (light, heavy, vlag) = (37, 90_891_264, 57_498);
         let lag = inflated(vlag, heavy, light);
+        assert_eq!(lag, 141_245_081_754);
         let mut average = Average::new(0).with(0, light);
         let vruntime = average.mean().wrapping_add_signed(-lag);
         // 64 bits do not hold the weighted key.

@@ -8,7 +8,7 @@
 
 use crate::entity::{EntityId, Policy};
 use crate::feature::Feature;
-use crate::node::{Node, Place};
+use crate::node::Node;
 use crate::rules::{
     BuddyPick, DelayedInTest, DelayedWakee, ForkWakee, IdleCurr, NextBuddyRule, PendingResched,
     ProtectShrink, ReschedRule, ShortWakee,
@@ -53,13 +53,11 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         let rules = self.rules;
         let variant = rules.variant;
         let is_delayed = self.entity_of(wakee).is_delayed;
-        let remembers = match variant.next_buddy {
-            NextBuddyRule::NotFork => !how.fork,
-            NextBuddyRule::NotForkOrDelayed => !how.fork && !is_delayed,
-            NextBuddyRule::EarliestDeadline => false,
-        };
-        if remembers && !is_delayed && rules.has(Feature::NextBuddy) {
-            self.next_buddy = Some(wakee);
+        if variant.next_buddy == NextBuddyRule::AnyWakee
+            && !how.fork
+            && rules.has(Feature::NextBuddy)
+        {
+            self.set_next_buddy(wakee);
         }
 
         let goes_on = variant.pending_resched == PendingResched::EndsTestUnlessShort
@@ -191,17 +189,5 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
             }
             self.park(winner);
         }
-    }
-}
-
-impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
-    /// Makes `id` the next buddy if it may be one: queued and not delayed.
-    pub(crate) fn set_next_buddy(&mut self, id: EntityId) -> bool {
-        let node = self.node(id);
-        let may = matches!(node.place, Place::Tree | Place::Running) && !node.entity.is_delayed;
-        if may {
-            self.next_buddy = Some(id);
-        }
-        may
     }
 }

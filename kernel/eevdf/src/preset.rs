@@ -171,7 +171,7 @@ const V6_6: Variant = Variant {
     yielding: YieldRule::PushDeadline,
     delayed_lag: DelayedLag::Fresh,
     buddy_pick: BuddyPick::NextBuddyOnly,
-    next_buddy: NextBuddyRule::NotFork,
+    next_buddy: NextBuddyRule::AnyWakee,
     idle_curr: IdleCurr::PreemptedAlways,
     short_wakee: ShortWakee::Ignored,
     delayed_wakee: DelayedWakee::Tested,
@@ -190,7 +190,6 @@ const V6_12: Variant = Variant {
     slice_end: SliceEnd::ExpiredOrShort,
     reweight: ReweightRule::Direct,
     buddy_pick: BuddyPick::RealPick,
-    next_buddy: NextBuddyRule::NotForkOrDelayed,
     idle_curr: IdleCurr::Preempted,
     short_wakee: ShortWakee::CancelsProtection,
     ..V6_8

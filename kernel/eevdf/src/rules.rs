@@ -193,10 +193,8 @@ rule! {
 rule! {
     /// Which wakee NEXT_BUDDY remembers.
     NextBuddyRule {
-        /// Any that is not a fork.
-        NotFork = "not fork",
-        /// Any that is neither a fork nor delayed ("sched/fair: Fix NEXT_BUDDY").
-        NotForkOrDelayed = "not fork or delayed",
+        /// The last one that is neither a fork nor delayed.
+        AnyWakee = "any wakee",
         /// The one with the earliest deadline; a synchronous waker runs on for a while
         /// ("sched/fair: Reimplement NEXT_BUDDY to align with EEVDF goals").
         EarliestDeadline = "earliest deadline",

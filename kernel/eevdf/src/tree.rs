@@ -272,3 +272,6 @@ fn set_right(nodes: &mut [Node], parent: u32, child: u32) {
         node.link.parent = parent;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@
 //! Source: `yield_task_fair()`, `yield_to_task_fair()`; "sched/fair: Forfeit vruntime on yield".
 
 use crate::entity::EntityId;
-use crate::node::Node;
+use crate::node::{Node, Place};
 use crate::rules::YieldRule;
 use crate::runqueue::RunQueue;
 
@@ -47,5 +47,16 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         }
         self.yield_curr(now);
         true
+    }
+
+    /// Makes `id` the next buddy if it may be one: queued and not delayed. A delayed buddy has crashed
+    /// Linux ("sched/fair: Fix NEXT_BUDDY").
+    pub(crate) fn set_next_buddy(&mut self, id: EntityId) -> bool {
+        let node = self.node(id);
+        let may = matches!(node.place, Place::Tree | Place::Running) && !node.entity.is_delayed;
+        if may {
+            self.next_buddy = Some(id);
+        }
+        may
     }
 }
