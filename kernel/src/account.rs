@@ -1,0 +1,136 @@
+//! What is counted of tasks and CPUs while the run goes on.
+//!
+//! Bounded memory, no allocation: each stint is folded into counters and histograms when it
+//! ends. The stint that the end of the run cuts counts as time, but not as a stint: its
+//! length says nothing about slices.
+
+use abi::Histogram;
+use abi::histogram::{TICK_BUCKETS, TIME_BUCKETS};
+
+/// Why a stint ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    Slice,
+    Preempt,
+    Block,
+    Yield,
+    Exit,
+}
+
+/// One task's counters.
+pub(crate) struct TaskAccount {
+    pub(crate) runtime_ns: u64,
+    /// By [`End`].
+    pub(crate) ends: [u64; 5],
+    pub(crate) extra_ticks: u64,
+    pub(crate) migrations: u64,
+    pub(crate) wakeups: u64,
+    /// Lowest and highest at the end of a stint.
+    pub(crate) lag_ns: Option<(i64, i64)>,
+    pub(crate) stint: Histogram<TIME_BUCKETS>,
+    pub(crate) stint_ticks: Histogram<TICK_BUCKETS>,
+    pub(crate) wakeup_latency: Histogram<TIME_BUCKETS>,
+    woken_ns: Option<u64>,
+    last_cpu: Option<u32>,
+}
+
+impl TaskAccount {
+    pub(crate) fn new() -> Self {
+        Self {
+            runtime_ns: 0,
+            ends: [0; 5],
+            extra_ticks: 0,
+            migrations: 0,
+            wakeups: 0,
+            lag_ns: None,
+            stint: Histogram::EMPTY,
+            stint_ticks: Histogram::EMPTY,
+            wakeup_latency: Histogram::EMPTY,
+            woken_ns: None,
+            last_cpu: None,
+        }
+    }
+
+    /// The task became runnable.
+    pub(crate) fn wake(&mut self, now_ns: u64) {
+        self.wakeups += 1;
+        self.woken_ns = Some(now_ns);
+    }
+
+    /// It got a CPU.
+    pub(crate) fn begin_stint(&mut self, now_ns: u64, cpu: u32) {
+        if let Some(woken_ns) = self.woken_ns.take() {
+            self.wakeup_latency.record(now_ns - woken_ns);
+        }
+        if self.last_cpu.replace(cpu).is_some_and(|last| last != cpu) {
+            self.migrations += 1;
+        }
+    }
+
+    /// It left the CPU after `length_ns` and `ticks`, with `slice_ns` in force.
+    pub(crate) fn end_stint(
+        &mut self,
+        end: End,
+        length_ns: u64,
+        ticks: u64,
+        slice_ns: u64,
+        lag_ns: i64,
+    ) {
+        self.runtime_ns += length_ns;
+        self.ends[end as usize] += 1;
+        self.stint.record(length_ns);
+        self.stint_ticks.record(ticks);
+        let (low, high) = self.lag_ns.unwrap_or((lag_ns, lag_ns));
+        self.lag_ns = Some((low.min(lag_ns), high.max(lag_ns)));
+        let hz = u128::from(crate::run::config().hz);
+        let needed = (u128::from(slice_ns) * hz).div_ceil(1_000_000_000);
+        if u128::from(ticks) > needed {
+            self.extra_ticks += 1;
+        }
+    }
+
+    /// The end of the run cut its stint after `length_ns`.
+    pub(crate) fn cut_stint(&mut self, length_ns: u64) {
+        self.runtime_ns += length_ns;
+    }
+}
+
+/// One CPU's counters.
+pub(crate) struct CpuAccount {
+    pub(crate) ticks: u64,
+    pub(crate) missed_ticks: u64,
+    pub(crate) irq_ns: u64,
+    pub(crate) ipis: u64,
+    /// As the counter reads in the handler, whatever the clock.
+    pub(crate) tick_interval: Histogram<TIME_BUCKETS>,
+    pub(crate) timer_late: Histogram<TIME_BUCKETS>,
+    last_tick_ns: Option<u64>,
+}
+
+impl CpuAccount {
+    pub(crate) fn new() -> Self {
+        Self {
+            ticks: 0,
+            missed_ticks: 0,
+            irq_ns: 0,
+            ipis: 0,
+            tick_interval: Histogram::EMPTY,
+            timer_late: Histogram::EMPTY,
+            last_tick_ns: None,
+        }
+    }
+
+    /// A timer event was handled `late_ns` after its time, with so many ticks overtaken.
+    pub(crate) fn timer_event(&mut self, late_ns: u64, missed_ticks: u64) {
+        self.timer_late.record(late_ns);
+        self.missed_ticks += missed_ticks;
+    }
+
+    /// A tick was handled at `read_ns`.
+    pub(crate) fn tick(&mut self, read_ns: u64) {
+        self.ticks += 1;
+        if let Some(last) = self.last_tick_ns.replace(read_ns) {
+            self.tick_interval.record(read_ns - last);
+        }
+    }
+}

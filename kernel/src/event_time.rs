@@ -1,0 +1,78 @@
+//! What time it is for the scheduler.
+//!
+//! Under the real clock: what the counter says, whenever it is asked.
+//!
+//! Under the virtual clock a timer event carries the time it was set for, and what follows
+//! directly from it happens at that time: the handler, the wake-ups it makes, the switch on its
+//! way out, the operations of the task that was switched to until it computes again. So the
+//! kernel's own instructions take no time, results do not depend on the compiler that built
+//! it, and a tick of 1 ms charges 1 000 000 ns and not 1 000 016. The event's time holds for
+//! one switch: tasks that only pass the CPU around, without computing, fall back to the
+//! counter with the second, or time would stand still.
+//!
+//! Time never goes back on a CPU, whatever another CPU's wake-up says.
+
+use crate::arch::clock;
+use abi::Clock;
+
+/// The time of one CPU.
+#[derive(Debug)]
+pub(crate) struct EventTime {
+    clock: Clock,
+    latest_ns: u64,
+    event: Option<Event>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    at_ns: u64,
+    has_switched: bool,
+}
+
+impl EventTime {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self { clock, latest_ns: 0, event: None }
+    }
+
+    /// The time now, ns.
+    pub(crate) fn now(&mut self) -> u64 {
+        let now = self.event.map_or_else(clock::now_ns, |event| event.at_ns);
+        self.latest_ns = self.latest_ns.max(now);
+        self.latest_ns
+    }
+
+    /// An event that was due at `at_ns` is being handled.
+    pub(crate) fn begin_event(&mut self, at_ns: u64) {
+        self.event = match self.clock {
+            Clock::Virtual => Some(Event { at_ns, has_switched: false }),
+            Clock::Real => None,
+        };
+    }
+
+    /// The event took this long itself.
+    pub(crate) fn spend(&mut self, ns: u64) {
+        if let Some(event) = &mut self.event {
+            event.at_ns += ns;
+        }
+    }
+
+    /// The time of a decision to switch.
+    pub(crate) fn at_switch(&mut self) -> u64 {
+        if self.event.is_some_and(|event| event.has_switched) {
+            self.event = None;
+        }
+        self.now()
+    }
+
+    /// A switch happened.
+    pub(crate) fn note_switch(&mut self) {
+        if let Some(event) = &mut self.event {
+            event.has_switched = true;
+        }
+    }
+
+    /// Somebody computes or idles from here on.
+    pub(crate) fn passes(&mut self) {
+        self.event = None;
+    }
+}

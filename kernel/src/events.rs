@@ -1,0 +1,266 @@
+//! One timer per CPU, many events: ticks, sleepers, ends of bursts, the slice timer.
+//!
+//! The timer is always set to the earliest. When it fires, what is due is handled in the order
+//! of its times (and, at one time, in the order of [`Event`]), each at its own time. Handling
+//! stops as soon as something wants the CPU, so that it gets it at that time and not at the
+//! time of whatever else came due meanwhile; the rest fires again right away.
+//!
+//! The n-th tick is due n / HZ seconds after the start, computed from n: no error adds up, at
+//! any HZ. In periodic mode the LAPIC makes the ticks by itself, and everything else waits for
+//! the next one, as timers do in a kernel without high-resolution timers.
+//!
+//! Runs in interrupt context, interrupts off, no lock held on entry.
+
+use crate::arch::{clock, lapic};
+use crate::cpu::{self, Cpu, Local};
+use crate::run;
+use crate::sched::{tick, wakeup};
+use crate::task::{self, TaskId};
+use abi::TickMode;
+use abi::record::TimerMode;
+use alloc::collections::BinaryHeap;
+use core::cmp::Reverse;
+use eevdf::Resched;
+
+/// What can happen, in the order of precedence at one time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Event {
+    /// The measured run begins.
+    Begin,
+    /// A sleeper wants up.
+    Wake(TaskId),
+    /// The running task has used the CPU time it wanted.
+    BurstEnd,
+    /// The slice timer (HRTICK).
+    SliceTimer,
+    Tick,
+    /// The measured run ends; after a tick at the same time, which still counts.
+    End,
+}
+
+/// A CPU's events.
+#[derive(Debug)]
+pub(crate) struct Timers {
+    mode: TickMode,
+    hz: u64,
+    begin_ns: u64,
+    has_begun: bool,
+    end_ns: Option<u64>,
+    /// Number of the next tick, counted from the start; `None` while the tick is stopped.
+    next_tick: Option<u64>,
+    burst_end_ns: Option<u64>,
+    slice_end_ns: Option<u64>,
+    sleepers: BinaryHeap<Reverse<(u64, TaskId)>>,
+    armed_ns: Option<u64>,
+}
+
+impl Timers {
+    /// Timers for a CPU on which up to `tasks` may sleep.
+    pub(crate) fn new(mode: TickMode, hz: u32, tasks: usize) -> Self {
+        Self {
+            mode,
+            hz: hz.into(),
+            begin_ns: u64::MAX,
+            has_begun: true,
+            end_ns: None,
+            next_tick: None,
+            burst_end_ns: None,
+            slice_end_ns: None,
+            sleepers: BinaryHeap::with_capacity(tasks),
+            armed_ns: None,
+        }
+    }
+
+    /// Sets the run's start and end.
+    pub(crate) fn set_run(&mut self, begin_ns: u64, end_ns: u64) {
+        self.begin_ns = begin_ns;
+        self.has_begun = false;
+        self.end_ns = Some(end_ns);
+    }
+
+    /// Whether the run's start is known here.
+    pub(crate) fn is_set(&self) -> bool {
+        self.begin_ns != u64::MAX
+    }
+
+    /// Puts a task to sleep; the heap has room for all.
+    pub(crate) fn add_sleeper(&mut self, at_ns: u64, task: TaskId) {
+        self.sleepers.push(Reverse((at_ns, task)));
+    }
+
+    /// Sets or clears the end of the running task's burst.
+    pub(crate) fn set_burst_end(&mut self, at_ns: Option<u64>) {
+        self.burst_end_ns = at_ns;
+    }
+
+    pub(crate) fn burst_end_ns(&self) -> Option<u64> {
+        self.burst_end_ns
+    }
+
+    /// Sets or clears the slice timer.
+    pub(crate) fn set_slice_end(&mut self, at_ns: Option<u64>) {
+        self.slice_end_ns = at_ns;
+    }
+
+    /// The running task lost this much time to an interrupt: what is measured in its own CPU
+    /// time comes later.
+    pub(crate) fn postpone(&mut self, ns: u64) {
+        for end in [&mut self.burst_end_ns, &mut self.slice_end_ns].into_iter().flatten() {
+            *end += ns;
+        }
+    }
+
+    /// Stops the tick of a CPU that idles.
+    pub(crate) fn stop_tick(&mut self) {
+        if self.mode == TickMode::Oneshot {
+            self.next_tick = None;
+        }
+    }
+
+    /// Starts it again at the first tick after `now_ns`, in phase.
+    pub(crate) fn restart_tick(&mut self, now_ns: u64) {
+        if self.next_tick.is_none() && self.has_begun {
+            self.next_tick = Some(self.ticks_until(now_ns) + 1);
+        }
+    }
+
+    fn tick_ns(&self, number: u64) -> u64 {
+        self.begin_ns + (u128::from(number) * 1_000_000_000 / u128::from(self.hz)) as u64
+    }
+
+    /// The number of the last tick that is due at `now_ns`.
+    fn ticks_until(&self, now_ns: u64) -> u64 {
+        let since = u128::from(now_ns.saturating_sub(self.begin_ns));
+        // The inverse of the rounding in `tick_ns`: the least number whose time is past, less 1.
+        ((since * u128::from(self.hz) + u128::from(self.hz) - 1) / 1_000_000_000) as u64
+    }
+
+    fn next(&self) -> Option<(u64, Event)> {
+        [
+            (!self.has_begun).then_some((self.begin_ns, Event::Begin)),
+            self.sleepers.peek().map(|&Reverse((at, task))| (at, Event::Wake(task))),
+            self.burst_end_ns.map(|at| (at, Event::BurstEnd)),
+            self.slice_end_ns.map(|at| (at, Event::SliceTimer)),
+            self.next_tick.map(|number| (self.tick_ns(number), Event::Tick)),
+            self.end_ns.filter(|_| self.has_begun).map(|at| (at, Event::End)),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    /// Takes the next event off, if it is due at `now_ns`; with how many ticks it skips.
+    fn take_due(&mut self, now_ns: u64) -> Option<(u64, Event, u64)> {
+        let (at, event) = self.next().filter(|&(at, _)| at <= now_ns)?;
+        let mut missed = 0;
+        match event {
+            Event::Begin => {
+                self.has_begun = true;
+                self.next_tick = Some(1);
+            }
+            Event::Wake(_) => {
+                self.sleepers.pop();
+            }
+            Event::BurstEnd => self.burst_end_ns = None,
+            Event::SliceTimer => self.slice_end_ns = None,
+            Event::Tick => {
+                let number = self.next_tick.expect("it is the next event");
+                // A tick that comes a whole period late stands for those it overtook.
+                let last = self.ticks_until(now_ns).max(number);
+                missed = last - number;
+                self.next_tick = Some(last + 1);
+            }
+            Event::End => self.end_ns = None,
+        }
+        Some((at, event, missed))
+    }
+}
+
+/// The timer fired.
+pub(crate) fn on_timer() {
+    let cpu = cpu::this();
+    cpu.local.with(|local| local.timers.armed_ns = None);
+    loop {
+        let read_ns = clock::now_ns();
+        let due = cpu.local.with(|local| {
+            let (at_ns, event, missed) = local.timers.take_due(read_ns)?;
+            local.time.begin_event(at_ns);
+            Some((at_ns, event, missed))
+        });
+        let Some((at_ns, event, missed)) = due else { break };
+        cpu.account.lock().timer_event(read_ns - at_ns, missed);
+        handle(cpu, event, read_ns);
+        // The task whose burst ended acts on it first.
+        if cpu.need_resched() || event == Event::BurstEnd {
+            break;
+        }
+    }
+    cpu.local.with(arm);
+}
+
+fn handle(cpu: &'static Cpu, event: Event, read_ns: u64) {
+    match event {
+        Event::Begin => {
+            cpu.local.with(|local| local.timers.start_periodic());
+            cpu.set_need_resched();
+        }
+        Event::Wake(id) => wakeup::wake(task::by_id(id)),
+        Event::BurstEnd => {
+            let id = cpu.current().expect("only a running task has a burst");
+            task::by_id(id).burst.end();
+        }
+        Event::SliceTimer => {
+            let now = cpu.local.with(|local| local.time.now());
+            let mut rq = cpu.rq.lock();
+            rq.advance(now);
+            let task_ns = rq.task_ns();
+            if rq.fair.hrtick(task_ns) != Resched::No {
+                rq.request_resched(cpu, crate::sched::Why::Slice);
+            }
+        }
+        Event::Tick => tick::tick(cpu, read_ns),
+        Event::End => run::end(cpu),
+    }
+}
+
+impl Timers {
+    fn start_periodic(&mut self) {
+        if self.mode == TickMode::Periodic {
+            lapic::set_mode(TimerMode::Periodic);
+            lapic::set_timer(0, clock::timer_counts(1_000_000_000 / self.hz));
+        }
+    }
+}
+
+/// Another CPU asked this one to look: a task was put on its queue, or the run is set.
+pub(crate) fn on_reschedule() {
+    let cpu = cpu::this();
+    cpu.account.lock().ipis += 1;
+    cpu.local.with(|local| {
+        if run::take_over(local) {
+            arm(local);
+        } else {
+            local.time.begin_event(cpu.wake_ns());
+        }
+    });
+}
+
+/// Sets the timer to the next event, where that changed.
+pub(crate) fn arm(local: &mut Local) {
+    let timers = &mut local.timers;
+    if timers.mode == TickMode::Periodic && timers.has_begun {
+        return;
+    }
+    let next = timers.next().map(|(at, _)| at);
+    if timers.armed_ns == next {
+        return;
+    }
+    timers.armed_ns = next;
+    match next {
+        Some(at) => {
+            let distance = at.saturating_sub(clock::now_ns());
+            lapic::set_timer(clock::cycles_at(at), clock::timer_counts(distance));
+        }
+        None => lapic::stop_timer(),
+    }
+}

@@ -1,0 +1,131 @@
+//! The records of a finished run, from the boot CPU, when all others have halted.
+
+use crate::account::{CpuAccount, End as StintEnd, TaskAccount};
+use crate::arch::{exit, serial};
+use crate::cpu::{self, Cpu};
+use crate::machine;
+use crate::run;
+use crate::task::{self, Task};
+use abi::Histogram;
+use abi::record::{self, BucketList, Buckets, End, Measure, Record, Status, Total};
+use core::fmt::{self, Write};
+
+/// Sends everything and leaves.
+pub(crate) fn report() -> ! {
+    let mut sums = Sums::default();
+    let mut records = 0;
+    serial::with(|out| {
+        let mut send = |record: Record| {
+            records += 1;
+            abi::line::write(out, &record)
+        };
+        send(Record::Machine(*machine::found()))?;
+        for cpu in cpu::all() {
+            send_cpu(cpu, &mut sums, &mut send)?;
+        }
+        for task in task::all() {
+            send_task(task, &mut sums, &mut send)?;
+        }
+        send(Record::Total(Total {
+            elapsed_ns: run::config().duration_ns,
+            switches: sums.switches,
+            migrations: sums.migrations,
+            wakeups: sums.wakeups,
+            lost_records: 0,
+            lag_violations: sums.lag_violations,
+        }))
+    });
+    serial::with(|out: &mut dyn Write| {
+        abi::line::write(out, &Record::End(End { status: Status::Ok, records }))
+    });
+    exit::exit(abi::exit::OK)
+}
+
+#[derive(Default)]
+struct Sums {
+    switches: u64,
+    migrations: u64,
+    wakeups: u64,
+    lag_violations: u64,
+}
+
+type Send<'a> = &'a mut dyn FnMut(Record) -> fmt::Result;
+
+fn send_cpu(cpu: &Cpu, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
+    let rq = cpu.rq.lock();
+    sums.switches += rq.switches;
+    sums.lag_violations += rq.fair.lag_violations();
+    let tick = cpu.tick_timer.get().expect("every CPU measures its timer before it runs");
+    let account: &CpuAccount = &cpu.account.lock();
+    send(Record::Cpu(record::Cpu {
+        cpu: cpu.id,
+        apic_id: cpu.apic_id,
+        ticks: account.ticks,
+        missed_ticks: account.missed_ticks,
+        timer_count: tick.count,
+        measured_mhz: tick.measured_mhz,
+        busy_ns: rq.busy_ns,
+        idle_ns: run::config().duration_ns - rq.busy_ns,
+        irq_ns: account.irq_ns,
+        switches: rq.switches,
+        ipis: account.ipis,
+    }))?;
+    send_histogram(Measure::TickInterval, cpu.id, &account.tick_interval, send)?;
+    send_histogram(Measure::TimerLate, cpu.id, &account.timer_late, send)
+}
+
+fn send_task(task: &Task, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
+    let (charged_ns, slice_ns) = run::charged(task);
+    let account: &TaskAccount = &task.account.lock();
+    sums.migrations += account.migrations;
+    sums.wakeups += account.wakeups;
+    let ends = |end: StintEnd| account.ends[end as usize];
+    let (lag_min_ns, lag_max_ns) = account.lag_ns.unwrap_or_default();
+    send(Record::Task(record::Task {
+        task: task.id,
+        slice_ns,
+        runtime_ns: account.runtime_ns,
+        charged_ns,
+        slice: ends(StintEnd::Slice),
+        preempt: ends(StintEnd::Preempt),
+        block: ends(StintEnd::Block),
+        yields: ends(StintEnd::Yield),
+        // Running tasks are not moved: their stint ends first, by a preemption.
+        migrate: 0,
+        exit: ends(StintEnd::Exit),
+        extra_ticks: account.extra_ticks,
+        migrations: account.migrations,
+        wakeups: account.wakeups,
+        lag_min_ns,
+        lag_max_ns,
+    }))?;
+    send_histogram(Measure::Stint, task.id, &account.stint, send)?;
+    send_histogram(Measure::StintTicks, task.id, &account.stint_ticks, send)?;
+    send_histogram(Measure::WakeupLatency, task.id, &account.wakeup_latency, send)
+}
+
+fn send_histogram<const N: usize>(
+    of: Measure,
+    owner: u32,
+    histogram: &Histogram<N>,
+    send: Send<'_>,
+) -> fmt::Result {
+    let moments = histogram.moments();
+    if moments.count == 0 {
+        return Ok(());
+    }
+    send(Record::Moments(record::Moments {
+        of,
+        owner,
+        count: moments.count,
+        min: moments.min,
+        max: moments.max,
+        sum: moments.sum,
+        sum_of_squares: moments.sum_of_squares,
+    }))?;
+    let mut filled = histogram.filled();
+    while let Some(filled) = BucketList::take_from(&mut filled) {
+        send(Record::Buckets(Buckets { of, owner, filled }))?;
+    }
+    Ok(())
+}

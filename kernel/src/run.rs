@@ -1,0 +1,148 @@
+//! The measured run: set up, begin, end.
+//!
+//! All CPUs begin at one instant and end at one instant, each by its own timer. In between
+//! nothing is written anywhere but to memory. The boot CPU reports when all have ended.
+
+use crate::arch::{clock, halt_forever, lapic, spin_hint};
+use crate::cpu::{self, Cpu, Local};
+use crate::fail::fail;
+use crate::task::{self, Task};
+use crate::{events, report};
+use abi::record::Failure;
+use abi::{Burn, Clock, NohzMode};
+use alloc::vec;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use eevdf::{Enqueue, EntityId};
+use spin::Once;
+
+static CONFIG: Once<Config> = Once::new();
+/// When the run begins, ns by the counter; 0 while it is not known.
+static START_NS: AtomicU64 = AtomicU64::new(0);
+/// CPUs whose run is over.
+static ENDED: AtomicU32 = AtomicU32::new(0);
+/// How long the boot CPU waits for the last CPU to end.
+const PATIENCE_NS: u64 = 5_000_000_000;
+
+/// What handlers need of the scenario.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Config {
+    pub(crate) seed: u64,
+    pub(crate) clock: Clock,
+    pub(crate) hz: u32,
+    pub(crate) nohz: NohzMode,
+    pub(crate) duration_ns: u64,
+    pub(crate) burn: Burn,
+    pub(crate) tick_error_ns: i64,
+    pub(crate) irq_cost_ns: u64,
+}
+
+/// Publishes the configuration. Once, before other CPUs start.
+pub(crate) fn configure(config: Config) {
+    CONFIG.call_once(|| config);
+}
+
+/// What the scenario asks for.
+pub(crate) fn config() -> &'static Config {
+    CONFIG.get().expect("the scenario is read before anything runs")
+}
+
+/// When the run began, ns by the counter.
+pub(crate) fn start_ns() -> u64 {
+    START_NS.load(Ordering::Acquire)
+}
+
+/// Puts all tasks on runqueues and starts the run on all CPUs a moment from now. On the boot
+/// CPU, interrupts off; it goes on in its idle loop.
+pub(crate) fn begin() {
+    // Time for every CPU to take the interrupt below, one after another under TCG.
+    let margin_ns = 1_000_000 + 50_000 * cpu::all().len() as u64;
+    let start_ns = clock::now_ns() + margin_ns;
+    place_tasks(start_ns);
+    // Release: whoever sees the start sees the tasks.
+    START_NS.store(start_ns, Ordering::Release);
+    let this = cpu::this();
+    for cpu in cpu::all().iter().filter(|cpu| cpu.id != this.id) {
+        lapic::send_reschedule(cpu.apic_id);
+    }
+    this.local.with(|local| {
+        take_over(local);
+        events::arm(local);
+    });
+}
+
+/// They are placed as if they woke, with a full slice: the run begins in a system that has been
+/// running, and the half first slice of a fork would show up once per task in every count.
+fn place_tasks(start_ns: u64) {
+    let mut tasks_on = vec![0; cpu::all().len()];
+    for cpu in cpu::all() {
+        cpu.rq.lock().start_clocks(start_ns);
+    }
+    for task in task::all() {
+        let target = placement::initial_cpu(&task.affinity, &tasks_on);
+        tasks_on[target] += 1;
+        let cpu = &cpu::all()[target];
+        let entity = task.parked.lock().take().expect("nothing has run yet");
+        let mut rq = cpu.rq.lock();
+        rq.fair.enqueue(EntityId(task.id), entity, Enqueue::Wakeup, start_ns);
+        task.join_rq(cpu.id);
+        rq.publish(cpu);
+    }
+}
+
+/// Takes the run's start over into this CPU's timers, once; returns whether it did.
+pub(crate) fn take_over(local: &mut Local) -> bool {
+    let start_ns = start_ns();
+    if start_ns == 0 || local.timers.is_set() {
+        return false;
+    }
+    local.timers.set_run(start_ns, start_ns + config().duration_ns);
+    true
+}
+
+/// The run is over on this CPU.
+pub(crate) fn end(cpu: &'static Cpu) {
+    let end_ns = cpu.local.with(|local| local.time.now());
+    {
+        let mut rq = cpu.rq.lock();
+        rq.advance(end_ns);
+        let task_ns = rq.task_ns();
+        // Charges what the running task has used; whether its slice is over matters no more.
+        let _ = rq.fair.update_curr(task_ns);
+        if let Some(id) = rq.curr() {
+            let length_ns = end_ns - rq.stint.start_ns;
+            rq.busy_ns += length_ns;
+            task::by_id(id).account.lock().cut_stint(length_ns);
+        }
+    }
+    lapic::stop_timer();
+    // Release: the boot CPU reads this CPU's counters after it sees the count.
+    ENDED.fetch_add(1, Ordering::Release);
+    if cpu.id != 0 {
+        halt_forever();
+    }
+    let cpus = cpu::all().len() as u32;
+    let give_up = clock::now_ns() + PATIENCE_NS;
+    while ENDED.load(Ordering::Acquire) < cpus {
+        if clock::now_ns() > give_up {
+            let ended = ENDED.load(Ordering::Acquire);
+            fail(
+                Failure::Cpus,
+                ended.into(),
+                cpus.into(),
+                format_args!("{} of {cpus} cpus did not reach the end of the run", cpus - ended),
+            );
+        }
+        spin_hint();
+    }
+    report::report()
+}
+
+/// A task's charged time, wherever its entity is. After the end.
+pub(crate) fn charged(task: &Task) -> (u64, u64) {
+    let of = |entity: &eevdf::Entity| (entity.sum_exec_ns(), entity.slice_ns());
+    if task.on_rq() {
+        let rq = cpu::by_id(task.cpu()).rq.lock();
+        return rq.fair.entity(EntityId(task.id)).map(of).expect("queued where it says");
+    }
+    task.parked.lock().as_ref().map(of).expect("parked while on no queue")
+}

@@ -1,0 +1,54 @@
+//! A CPU that runs dry takes a waiting task from another one.
+//!
+//! The source's lock is taken alone: the task leaves that queue with its lag, is in nobody's
+//! hands but ours for a moment, and joins our queue afterwards. Tasks that may not run here,
+//! that are still being switched away from, or that only wait out a debt stay where they are.
+
+use crate::cpu::{self, Cpu};
+use crate::task::{self, TaskId};
+use abi::CpuSet;
+use eevdf::{Dequeue, Dequeued, Entity, EntityId};
+
+/// Whether any CPU but this one has a task waiting, as of a moment ago.
+pub(super) fn is_any_waiting(this: &Cpu) -> bool {
+    cpu::all().iter().any(|cpu| cpu.id != this.id && cpu.waiting() > 0)
+}
+
+/// Takes the waiting task that is owed most from the fullest queue that has one for this CPU.
+/// The caller holds no runqueue.
+pub(super) fn pull(this: &Cpu) -> Option<(TaskId, Entity)> {
+    let now = this.local.with(|local| local.time.now());
+    let mut tried = CpuSet::EMPTY;
+    loop {
+        let waiting = cpu::all().iter().map(|cpu| match tried.contains(cpu.id as usize) {
+            true => 0,
+            false => cpu.waiting(),
+        });
+        let source = placement::pull_from(this.id as usize, waiting)?;
+        tried.insert(source);
+        if let Some(pulled) = take_from(&cpu::all()[source], this, now) {
+            return Some(pulled);
+        }
+    }
+}
+
+fn take_from(source: &Cpu, this: &Cpu, now: u64) -> Option<(TaskId, Entity)> {
+    let mut rq = source.rq.lock();
+    rq.advance(now);
+    let is_movable = |&EntityId(id): &EntityId| {
+        let task = task::by_id(id);
+        task.affinity.contains(this.id as usize) && !task.context.on_cpu().is_on()
+    };
+    let id = rq
+        .fair
+        .queued()
+        .filter(|&id| Some(id) != rq.fair.curr() && !rq.fair.is_delayed(id))
+        .filter(is_movable)
+        .max_by_key(|&id| rq.fair.lag(id))?;
+    let task_ns = rq.task_ns();
+    let Dequeued::Gone(entity) = rq.fair.dequeue(id, Dequeue::Migrate, task_ns) else {
+        unreachable!("only a task that sleeps is dequeued with delay");
+    };
+    rq.publish(source);
+    Some((id.0, entity))
+}

@@ -1,0 +1,117 @@
+//! A CPU's runqueue: the policy's queue, the clocks it is fed, and the stint in progress.
+//!
+//! Two clocks, as in Linux (`rq->clock`, `rq->clock_task`): the first is the time of day, the
+//! second leaves out what interrupts took and is what tasks are charged by. A tick error goes
+//! into the second only, so that stints are measured by one clock and charged by another.
+
+use crate::cpu::Cpu;
+use crate::task::TaskId;
+use alloc::boxed::Box;
+use eevdf::{EntityId, Node, RunQueue};
+
+/// Why the running task was asked to go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Why {
+    /// Its slice is used up.
+    Slice,
+    /// A task woke that should run.
+    Wakeup,
+}
+
+/// The stay of a task on this CPU that is in progress.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stint {
+    /// When it began.
+    pub(crate) start_ns: u64,
+    /// Ticks since.
+    pub(crate) ticks: u64,
+}
+
+/// A CPU's runqueue; see [`Cpu::rq`] for its lock.
+pub(crate) struct Rq {
+    /// The policy's queue; entity numbers are task numbers.
+    pub(crate) fair: RunQueue<Box<[Node]>>,
+    clock_ns: u64,
+    clock_task_ns: u64,
+    /// Interrupt time that the next update has to leave out.
+    irq_ns: u64,
+    resched_why: Option<Why>,
+    pub(crate) stint: Stint,
+    /// Finished stints on this CPU, together.
+    pub(crate) busy_ns: u64,
+    pub(crate) switches: u64,
+}
+
+impl Rq {
+    pub(crate) fn new(fair: RunQueue<Box<[Node]>>) -> Self {
+        Self {
+            fair,
+            clock_ns: 0,
+            clock_task_ns: 0,
+            irq_ns: 0,
+            resched_why: None,
+            stint: Stint::default(),
+            busy_ns: 0,
+            switches: 0,
+        }
+    }
+
+    /// Sets both clocks, before anything runs.
+    pub(crate) fn start_clocks(&mut self, now_ns: u64) {
+        self.clock_ns = now_ns;
+        self.clock_task_ns = now_ns;
+    }
+
+    /// Moves the clocks on to `now_ns`. A time before the last one, from another CPU's wake-up,
+    /// changes nothing.
+    pub(crate) fn advance(&mut self, now_ns: u64) {
+        self.advance_with_error(now_ns, 0);
+    }
+
+    /// The same, with `error_ns` more on the task clock, which still never goes back.
+    pub(crate) fn advance_with_error(&mut self, now_ns: u64, error_ns: i64) {
+        let delta = now_ns.saturating_sub(self.clock_ns);
+        self.clock_ns += delta;
+        let irq = self.irq_ns.min(delta);
+        self.irq_ns -= irq;
+        self.clock_task_ns += (delta - irq).saturating_add_signed(error_ns);
+    }
+
+    /// Leaves `ns` out of the task clock at its next move.
+    pub(crate) fn add_irq_time(&mut self, ns: u64) {
+        self.irq_ns += ns;
+    }
+
+    /// The time of day, as of the last update.
+    pub(crate) fn clock_ns(&self) -> u64 {
+        self.clock_ns
+    }
+
+    /// What tasks are charged by, as of the last update.
+    pub(crate) fn task_ns(&self) -> u64 {
+        self.clock_task_ns
+    }
+
+    /// The task on the CPU.
+    pub(crate) fn curr(&self) -> Option<TaskId> {
+        self.fair.curr().map(|EntityId(id)| id)
+    }
+
+    /// Asks this queue's CPU to choose again. The first reason counts.
+    pub(crate) fn request_resched(&mut self, cpu: &Cpu, why: Why) {
+        self.resched_why.get_or_insert(why);
+        cpu.set_need_resched();
+    }
+
+    /// The request that is being granted.
+    pub(crate) fn take_resched(&mut self, cpu: &Cpu) -> Option<Why> {
+        cpu.clear_need_resched();
+        self.resched_why.take()
+    }
+
+    /// Copies for those without the lock.
+    pub(crate) fn publish(&self, cpu: &Cpu) {
+        let running = u32::from(self.fair.curr().is_some());
+        cpu.set_waiting(self.fair.nr_runnable().saturating_sub(running));
+    }
+}

@@ -1,0 +1,245 @@
+//! Leaving the CPU: choose who is next, account for the stint that ends, switch.
+//!
+//! Everything happens at one time, [`EventTime::at_switch`](crate::event_time::EventTime), under
+//! the runqueue's lock, which is released before the switch: the chosen task is out of the
+//! tree, so nobody else can choose it, and a task that is still being left is guarded by
+//! its [`OnCpu`](ksync::OnCpu).
+//!
+//! The policy's answer is checked before it is acted on (Asterinas calls this safe policy
+//! injection): runnable, allowed here, running nowhere.
+
+use super::pull;
+use super::rq::{Rq, Stint, Why};
+use crate::account::End;
+use crate::arch::{Context, ThisCpu, switch, wait_for_interrupt};
+use crate::cpu::{self, Cpu};
+use crate::events;
+use crate::run;
+use crate::task::{self, State, Task, TaskId, Wait};
+use abi::NohzMode;
+use eevdf::{Dequeue, Dequeued, Enqueue, EntityId, Pick};
+use ksync::IrqLockGuard;
+use x86_64::instructions::interrupts;
+
+/// How the running task leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Leave {
+    /// It was asked to.
+    Preempted,
+    /// It waits for something; its state says so already.
+    Blocked,
+    /// It gives others a chance.
+    Yields,
+    /// For good.
+    Exits,
+}
+
+/// Gives the CPU to whoever the policy chooses; returns when it is this task's turn again.
+/// Interrupts must be off.
+pub(crate) fn schedule(leave: Leave) {
+    schedule_holding(leave, None);
+}
+
+/// The same, holding the leaving task's `wait` until its entity has left the queue: whoever
+/// takes that lock next finds the entity where the state says it is.
+fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>) {
+    debug_assert!(!interrupts::are_enabled());
+    let cpu = cpu::this();
+    let now = cpu.local.with(|local| local.time.at_switch());
+    let mut rq = cpu.rq.lock();
+    rq.advance(now);
+    let why = rq.take_resched(cpu);
+    let prev = rq.curr();
+    let left = prev.map(|id| (id, leave_queue(&mut rq, id, leave)));
+    drop(wait);
+
+    let next = loop {
+        match pick(&mut rq) {
+            Some(id) => break Some(id),
+            None => {
+                drop(rq);
+                let pulled = pull::pull(cpu);
+                rq = cpu.rq.lock();
+                if let Some((id, entity)) = pulled {
+                    let task_ns = rq.task_ns();
+                    rq.fair.enqueue(EntityId(id), entity, Enqueue::Migrate, task_ns);
+                    task::by_id(id).join_rq(cpu.id);
+                } else if rq.fair.nr_queued() == 0 {
+                    break None;
+                }
+            }
+        }
+    };
+    if let Some(id) = next {
+        check(cpu, task::by_id(id), prev);
+    }
+    if next == prev && left.is_none_or(|(_, left)| left.is_queued) {
+        rq.publish(cpu);
+        drop(rq);
+        cpu.local.with(events::arm);
+        return;
+    }
+
+    let now = rq.clock_ns();
+    let stint = core::mem::replace(&mut rq.stint, Stint { start_ns: now, ticks: 0 });
+    if let Some((id, left)) = left {
+        rq.busy_ns += now - stint.start_ns;
+        let end = match leave {
+            Leave::Preempted if why == Some(Why::Slice) => End::Slice,
+            Leave::Preempted => End::Preempt,
+            Leave::Blocked => End::Block,
+            Leave::Yields => End::Yield,
+            Leave::Exits => End::Exit,
+        };
+        let mut account = task::by_id(id).account.lock();
+        account.end_stint(end, now - stint.start_ns, stint.ticks, left.slice_ns, left.lag_ns);
+    }
+    if let Some(id) = next {
+        task::by_id(id).account.lock().begin_stint(now, cpu.id);
+    }
+    rq.switches += 1;
+    cpu.set_current(next);
+    rq.publish(cpu);
+    let slice_timer = rq.fair.hrtick_delay_ns();
+    drop(rq);
+
+    hand_over_timers(cpu, now, prev, next, slice_timer);
+    switch(context(cpu, prev), context(cpu, next));
+}
+
+/// What is known of a task that leaves, before the policy forgets it.
+#[derive(Clone, Copy)]
+struct Left {
+    slice_ns: u64,
+    lag_ns: i64,
+    /// Whether it still competes.
+    is_queued: bool,
+}
+
+fn leave_queue(rq: &mut Rq, id: TaskId, leave: Leave) -> Left {
+    let entity_id = EntityId(id);
+    let task_ns = rq.task_ns();
+    // The answer is of no interest: whoever is here chooses anew anyway.
+    let _ = rq.fair.update_curr(task_ns);
+    let entity = rq.fair.entity(entity_id).expect("the running task is on its queue");
+    let slice_ns = entity.slice_ns();
+    let lag_ns = rq.fair.lag(entity_id).expect("the running task is on its queue");
+    let why = match leave {
+        Leave::Preempted => return Left { slice_ns, lag_ns, is_queued: true },
+        Leave::Yields => {
+            rq.fair.yield_curr(task_ns);
+            return Left { slice_ns, lag_ns, is_queued: true };
+        }
+        Leave::Blocked => Dequeue::Sleep,
+        Leave::Exits => Dequeue::Exit,
+    };
+    if let Dequeued::Gone(entity) = rq.fair.dequeue(entity_id, why, task_ns) {
+        task::by_id(id).leave_rq(entity);
+    }
+    Left { slice_ns, lag_ns, is_queued: false }
+}
+
+/// Asks the policy until it names somebody or nobody is left; finishes delayed dequeues.
+fn pick(rq: &mut Rq) -> Option<TaskId> {
+    let task_ns = rq.task_ns();
+    loop {
+        match rq.fair.pick_next(task_ns) {
+            Pick::Run { id: EntityId(id), .. } => return Some(id),
+            Pick::Flush { id: EntityId(id), entity } => task::by_id(id).leave_rq(entity),
+            Pick::Idle => return None,
+        }
+    }
+}
+
+/// The mechanism's check of the policy's answer.
+fn check(cpu: &Cpu, next: &Task, prev: Option<TaskId>) {
+    let (id, here) = (next.id, cpu.id);
+    assert!(next.on_rq(), "cpu {here} picked task {id}, which is on no runqueue");
+    assert!(next.cpu() == here, "cpu {here} picked task {id}, which is queued on {}", next.cpu());
+    assert!(
+        next.affinity.contains(here as usize),
+        "cpu {here} picked task {id}, which may not run there"
+    );
+    assert!(
+        Some(id) == prev || !next.context.on_cpu().is_on(),
+        "cpu {here} picked task {id}, which is running"
+    );
+}
+
+/// The burst of the task that leaves stops counting, that of the next one goes on.
+fn hand_over_timers(
+    cpu: &Cpu,
+    now: u64,
+    prev: Option<TaskId>,
+    next: Option<TaskId>,
+    slice_timer: Option<u64>,
+) {
+    cpu.local.with(|local| {
+        let burst_end = local.timers.burst_end_ns();
+        if let Some(prev) = prev {
+            let left = burst_end.map(|end| end.saturating_sub(now));
+            task::by_id(prev).burst.set_left_ns(left);
+        }
+        let left = next.and_then(|next| task::by_id(next).burst.left_ns());
+        local.timers.set_burst_end(left.map(|left| now + left));
+        local.timers.set_slice_end(slice_timer.map(|delay| now + delay));
+        if run::config().nohz == NohzMode::Idle {
+            match next {
+                Some(_) => local.timers.restart_tick(now),
+                None => local.timers.stop_tick(),
+            }
+        }
+        local.time.note_switch();
+        events::arm(local);
+    });
+}
+
+fn context(cpu: &'static Cpu, task: Option<TaskId>) -> &'static Context {
+    match task {
+        Some(id) => &task::by_id(id).context,
+        None => cpu.idle.get().expect("a CPU has an idle context before it schedules"),
+    }
+}
+
+/// Blocks the running task until [`wake`](super::wakeup::wake), unless a wake-up came first.
+/// Interrupts must be off, from before the task became findable to its waker.
+pub(crate) fn block(task: &'static Task) {
+    let mut wait = task.wait.lock();
+    if core::mem::take(&mut wait.is_wake_pending) {
+        return;
+    }
+    wait.state = State::Blocked;
+    schedule_holding(Leave::Blocked, Some(wait));
+}
+
+/// Ends the running task.
+pub(crate) fn exit(task: &'static Task) -> ! {
+    interrupts::disable();
+    let mut wait = task.wait.lock();
+    wait.state = State::Dead;
+    schedule_holding(Leave::Exits, Some(wait));
+    unreachable!("task {} runs after its end", task.id)
+}
+
+/// Leaves an interrupt: preempt what it interrupted if asked to, else let its time go on.
+pub(crate) fn leave_interrupt() {
+    if cpu::this().need_resched() {
+        schedule(Leave::Preempted);
+    }
+    // Perhaps another CPU than before.
+    let cpu = cpu::this();
+    if cpu.current().is_none_or(|id| task::by_id(id).burst.is_active()) {
+        cpu.local.with(|local| local.time.passes());
+    }
+}
+
+/// What a CPU does without a task. Interrupts must be off.
+pub(crate) fn idle_loop(cpu: &'static Cpu) -> ! {
+    loop {
+        if cpu.need_resched() {
+            schedule(Leave::Preempted);
+        }
+        cpu.local.with(|local| local.time.passes());
+        wait_for_interrupt();
+    }
+}

@@ -1,0 +1,52 @@
+//! What the tick does: charge the running task, let the policy end its slice.
+//!
+//! Two ways to make charged time differ from the clock, both off by default:
+//! `tick_error_ns` is added to what a tick charges; `irq_cost_ns` passes inside the tick and is
+//! charged to nobody, as with Linux's IRQ_TIME_ACCOUNTING. Either decides whether a slice that
+//! is a whole number of ticks takes one tick more.
+
+use super::{Why, pull};
+use crate::arch::clock;
+use crate::cpu::Cpu;
+use crate::run;
+use abi::Clock;
+use eevdf::Resched;
+
+/// The tick of this CPU, read by the counter at `read_ns`.
+pub(crate) fn tick(cpu: &Cpu, read_ns: u64) {
+    cpu.account.lock().tick(read_ns);
+    let now = cpu.local.with(|local| local.time.now());
+    {
+        let mut rq = cpu.rq.lock();
+        rq.advance_with_error(now, run::config().tick_error_ns);
+        let task_ns = rq.task_ns();
+        if rq.fair.tick(task_ns) != Resched::No {
+            rq.request_resched(cpu, Why::Slice);
+        }
+        if rq.curr().is_some() {
+            rq.stint.ticks += 1;
+        } else if pull::is_any_waiting(cpu) {
+            rq.request_resched(cpu, Why::Wakeup);
+        }
+    }
+    match run::config().irq_cost_ns {
+        0 => {}
+        cost => spend(cpu, now, cost),
+    }
+}
+
+/// Lets `cost` ns pass that nobody is charged for.
+fn spend(cpu: &Cpu, now: u64, cost: u64) {
+    let start = match run::config().clock {
+        Clock::Virtual => now,
+        Clock::Real => clock::now_ns(),
+    };
+    // No pause in here: under TCG it would hand the host thread to the next CPU every time.
+    while clock::now_ns() < start + cost {}
+    cpu.rq.lock().add_irq_time(cost);
+    cpu.local.with(|local| {
+        local.time.spend(cost);
+        local.timers.postpone(cost);
+    });
+    cpu.account.lock().irq_ns += cost;
+}

@@ -1,0 +1,83 @@
+//! Making a blocked task runnable (Linux: `try_to_wake_up`).
+//!
+//! Three cases. The task has not blocked yet: the wake-up is kept for it. It blocked but its
+//! dequeue was delayed: it is requeued in place, on the CPU where it blocked. It is off its
+//! queue: once nobody stands on its stack any more, it gets a CPU and joins that queue.
+//!
+//! The waker holds the task's lock throughout, so two wakers cannot both find it blocked, and
+//! takes at most one runqueue lock below it.
+
+use super::Why;
+use super::rq::Rq;
+use crate::arch::lapic;
+use crate::cpu::{self, Cpu};
+use crate::task::{State, Task};
+use eevdf::{Enqueue, EntityId, Resched, Wake};
+
+/// Wakes a task; without effect on one that is runnable or at its end. Interrupts must be off.
+pub(crate) fn wake(task: &'static Task) {
+    let this = cpu::this();
+    let now = this.local.with(|local| local.time.now());
+    let mut wait = task.wait.lock();
+    match wait.state {
+        State::Dead => return,
+        State::Runnable => {
+            wait.is_wake_pending = true;
+            return;
+        }
+        State::Blocked => wait.state = State::Runnable,
+    }
+    if wake_delayed(this, task, now) {
+        return;
+    }
+    // The CPU on which it blocked may not have left its stack yet.
+    task.context.on_cpu().wait_until_off();
+    let entity = task.parked.lock().take().expect("a task on no queue has its entity parked");
+    let target = placement::select_cpu(task.cpu() as usize, &task.affinity, &cpu::idle());
+    let target = cpu::by_id(target as u32);
+
+    let mut rq = target.rq.lock();
+    rq.advance(now);
+    let task_ns = rq.task_ns();
+    rq.fair.enqueue(EntityId(task.id), entity, Enqueue::Wakeup, task_ns);
+    task.join_rq(target.id);
+    woken(this, target, &mut rq, task, now);
+}
+
+/// Wakes a task whose entity is still on its queue; returns whether it was.
+fn wake_delayed(this: &Cpu, task: &Task, now: u64) -> bool {
+    if !task.on_rq() {
+        return false;
+    }
+    let target = cpu::by_id(task.cpu());
+    let mut rq = target.rq.lock();
+    // It may have left for good while this CPU waited for the lock.
+    if !rq.fair.is_delayed(EntityId(task.id)) {
+        return false;
+    }
+    rq.advance(now);
+    let task_ns = rq.task_ns();
+    rq.fair.requeue_delayed(EntityId(task.id), task_ns);
+    woken(this, target, &mut rq, task, now);
+    true
+}
+
+/// The task is on its queue: account, and let its CPU know if it should run at once.
+fn woken(this: &Cpu, target: &Cpu, rq: &mut Rq, task: &Task, now: u64) {
+    task.account.lock().wake(rq.clock_ns());
+    rq.publish(target);
+    let task_ns = rq.task_ns();
+    let preempts = match rq.fair.curr() {
+        None => true,
+        Some(_) => {
+            rq.fair.wakeup_preempt(EntityId(task.id), Wake::default(), task_ns) != Resched::No
+        }
+    };
+    if preempts {
+        rq.request_resched(target, Why::Wakeup);
+        if target.id != this.id {
+            target.note_wake(now);
+            lapic::send_reschedule(target.apic_id);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Using CPU time: halted or spinning, until the CPU's timer says that it is enough.
+//!
+//! The time is the task's own. The end is an event of the CPU it runs on; when the task is
+//! preempted, the switch takes the rest along. Halted, the task is charged just the same, and
+//! under the virtual clock time jumps to the next event.
+
+use crate::arch::{wait_for_interrupt, without_interrupts};
+use crate::task::Task;
+use crate::{cpu, events, run};
+use abi::Burn;
+
+/// Uses `ns` of own CPU time, or goes on until the run ends.
+pub(super) fn run(task: &'static Task, ns: Option<u64>) {
+    if ns == Some(0) {
+        return;
+    }
+    without_interrupts(|| {
+        task.burst.begin();
+        cpu::this().local.with(|local| {
+            let end = ns.map(|ns| local.time.now() + ns);
+            local.timers.set_burst_end(end);
+            local.time.passes();
+            events::arm(local);
+        });
+        if run::config().burn == Burn::Halt {
+            while task.burst.is_active() {
+                wait_for_interrupt();
+            }
+        }
+    });
+    // No `pause` here: it is for waiting, and this is work. Halting tasks are done already.
+    while task.burst.is_active() {}
+}

@@ -1,0 +1,65 @@
+//! What tasks do: a small interpreter of the scenario's programs.
+//!
+//! A task runs its program with interrupts on; each operation switches them off for as long as
+//! it looks at anything shared. Nothing here allocates.
+
+mod arrivals;
+mod burn;
+mod semaphore;
+
+pub(crate) use semaphore::init as init_semaphores;
+
+use crate::arch::without_interrupts;
+use crate::sched::{self, Leave};
+use crate::task::{self, Task};
+use crate::{cpu, run};
+use abi::Op;
+use arrivals::Arrivals;
+
+/// Where every task begins: on its own stack, interrupts off, just switched to.
+pub(crate) extern "C" fn task_entry() -> ! {
+    let id = cpu::this().current().expect("a task has been switched to");
+    let task = task::by_id(id);
+    x86_64::instructions::interrupts::enable();
+    run_program(task);
+    sched::exit(task)
+}
+
+fn run_program(task: &'static Task) {
+    let mut arrivals = Arrivals::new(run::config().seed, task.id);
+    let mut at = 0;
+    while let Some(&op) = task.program.get(at) {
+        at += 1;
+        match op {
+            Op::Run(ns) => burn::run(task, Some(ns)),
+            Op::RunForever => burn::run(task, None),
+            Op::Sleep(ns) => sleep_until(task, now() + ns),
+            Op::SleepPoisson(mean_ns) => sleep_until(task, arrivals.next(run::start_ns(), mean_ns)),
+            Op::SemWait(id) => semaphore::wait(id, task),
+            Op::SemPost(id) => semaphore::post(id),
+            Op::Yield => without_interrupts(|| sched::schedule(Leave::Yields)),
+            Op::Jump(to) => at = to as usize,
+            Op::Exit => return,
+        }
+    }
+}
+
+fn now() -> u64 {
+    without_interrupts(|| cpu::this().local.with(|local| local.time.now()))
+}
+
+/// Sleeps until a time, on this CPU's timer; a time that has passed does not sleep.
+fn sleep_until(task: &'static Task, at_ns: u64) {
+    without_interrupts(|| {
+        let sleeps = cpu::this().local.with(|local| {
+            let sleeps = at_ns > local.time.now();
+            if sleeps {
+                local.timers.add_sleeper(at_ns, task.id);
+            }
+            sleeps
+        });
+        if sleeps {
+            sched::block(task);
+        }
+    });
+}
