@@ -25,7 +25,7 @@ pub(crate) struct TaskAccount {
     pub(crate) extra_ticks: u64,
     pub(crate) migrations: u64,
     pub(crate) wakeups: u64,
-    /// Lowest and highest at the end of a stint.
+    /// Lowest and highest at the start or end of a stint.
     pub(crate) lag_ns: Option<(i64, i64)>,
     pub(crate) stint: Histogram<TIME_BUCKETS>,
     pub(crate) stint_ticks: Histogram<TICK_BUCKETS>,
@@ -58,7 +58,8 @@ impl TaskAccount {
     }
 
     /// It got a CPU.
-    pub(crate) fn begin_stint(&mut self, now_ns: u64, cpu: u32) {
+    pub(crate) fn begin_stint(&mut self, now_ns: u64, cpu: u32, lag_ns: i64) {
+        self.see_lag(lag_ns);
         if let Some(woken_ns) = self.woken_ns.take() {
             self.wakeup_latency.record(now_ns - woken_ns);
         }
@@ -80,13 +81,17 @@ impl TaskAccount {
         self.ends[end as usize] += 1;
         self.stint.record(length_ns);
         self.stint_ticks.record(ticks);
-        let (low, high) = self.lag_ns.unwrap_or((lag_ns, lag_ns));
-        self.lag_ns = Some((low.min(lag_ns), high.max(lag_ns)));
+        self.see_lag(lag_ns);
         let hz = u128::from(crate::run::config().hz);
         let needed = (u128::from(slice_ns) * hz).div_ceil(1_000_000_000);
         if u128::from(ticks) > needed {
             self.extra_ticks += 1;
         }
+    }
+
+    fn see_lag(&mut self, lag_ns: i64) {
+        let (low, high) = self.lag_ns.unwrap_or((lag_ns, lag_ns));
+        self.lag_ns = Some((low.min(lag_ns), high.max(lag_ns)));
     }
 
     /// The end of the run cut its stint after `length_ns`.

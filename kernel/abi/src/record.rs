@@ -250,9 +250,9 @@ records! {
         migrations: u64,
         /// Wake-ups.
         wakeups: u64,
-        /// Lowest lag seen at the end of a stint, virtual ns; 0 without one.
+        /// Lowest lag seen at the start or end of a stint, virtual ns; 0 without one.
         lag_min_ns: i64,
-        /// Highest lag seen at the end of a stint, virtual ns; 0 without one.
+        /// Highest lag seen at the start or end of a stint, virtual ns; 0 without one.
         lag_max_ns: i64,
     }
 

@@ -95,7 +95,8 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
         account.end_stint(end, now - stint.start_ns, stint.ticks, left.slice_ns, left.lag_ns);
     }
     if let Some(id) = next {
-        task::by_id(id).account.lock().begin_stint(now, cpu.id);
+        let lag_ns = rq.fair.lag(EntityId(id)).expect("the chosen task is on its queue");
+        task::by_id(id).account.lock().begin_stint(now, cpu.id, lag_ns);
     }
     rq.switches += 1;
     cpu.set_current(next);

@@ -11,7 +11,7 @@
 use super::descriptors::{self, FaultStacks};
 use super::memory::PHYSICAL_MEMORY_OFFSET;
 use super::stack::{Owner, Stack};
-use super::{clock, lapic, paging, spin_hint};
+use super::{clock, lapic, paging, wait_for_interrupt};
 use alloc::boxed::Box;
 use core::arch::global_asm;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -19,9 +19,12 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// Below 640 KiB, above the BIOS data area, and not where any loader keeps what still matters.
 const START_PAGE: u64 = 0x8000;
 const PAGE: usize = 4096;
-/// How long one start-up IPI may take to show an effect.
-const TRY_NS: u64 = 20_000_000;
-const TRIES: u32 = 5;
+/// Time between two looks whether the CPU has come up, and between the two start-up IPIs.
+const LOOK_NS: u64 = 200_000;
+/// Looks until it is given up: five seconds, for hosts that do not run all CPUs at once.
+const LOOKS: u32 = 25_000;
+/// The second one is for CPUs that miss the first.
+const STARTUP_IPIS: u32 = 2;
 const IDLE_STACK_SIZE: u64 = 32 * 1024;
 
 /// What the start code reads at the end of its page.
@@ -91,15 +94,17 @@ fn start_one(page: &mut [u8], id: u32, apic_id: u32, then: fn(u32) -> !) -> Resu
         slot.copy_from_slice(&word.to_le_bytes());
     }
     lapic::send_init(apic_id);
-    for _ in 0..TRIES {
-        lapic::send_startup(apic_id, (START_PAGE / PAGE as u64) as u8);
-        let give_up = clock::now_ns() + TRY_NS;
-        while clock::now_ns() < give_up {
-            // Acquire: what the CPU set up before it reported.
-            if STARTED.load(Ordering::Acquire) == id {
-                return Ok(());
-            }
-            spin_hint();
+    for look in 0..LOOKS {
+        if look < STARTUP_IPIS {
+            lapic::send_startup(apic_id, (START_PAGE / PAGE as u64) as u8);
+        }
+        // Halted, not spinning: under QEMU's single-threaded TCG the started CPU gets its turn
+        // when this one has nothing to do.
+        lapic::set_timer(clock::cycles_at(clock::now_ns() + LOOK_NS), clock::timer_counts(LOOK_NS));
+        wait_for_interrupt();
+        // Acquire: what the CPU set up before it reported.
+        if STARTED.load(Ordering::Acquire) == id {
+            return Ok(());
         }
     }
     Err(apic_id)
