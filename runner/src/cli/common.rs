@@ -1,0 +1,121 @@
+//! Flags that describe the machine, and flags that say how to run it on this host.
+
+use super::values;
+use crate::{config::Config, experiment::Host, qemu::Accel};
+use abi::{Burn, Clock, NohzMode, TickMode};
+use clap::Args;
+use eevdf::{Feature, Preset, TunableScaling};
+use std::{path::PathBuf, time::Duration};
+
+/// What is simulated besides the tasks.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Machine and rules")]
+pub struct MachineArgs {
+    /// CPUs, 1 to 255
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::cpus(), allow_hyphen_values = true)]
+    pub smp: u32,
+    /// Ticks per second, 10 to 10000
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = values::hz(), allow_hyphen_values = true)]
+    pub hz: u32,
+    /// Base slice in force, 100us to 1s [default: the preset's, scaled by the number of CPUs]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
+    pub base_slice: Option<u64>,
+    /// How the preset's base slice grows with the CPUs: none, log or linear
+    #[arg(long, value_name = "HOW", default_value = "log", value_parser = values::scaling)]
+    pub tunable_scaling: TunableScaling,
+    /// Linux version whose rules are in force; `slicelab presets` lists them
+    #[arg(long, value_name = "VERSION", default_value = values::newest_preset_name(), value_parser = values::preset)]
+    pub preset: Preset,
+    /// Switch a feature on (NAME) or off (NO_NAME) against the preset (repeatable)
+    #[arg(long, value_name = "[NO_]NAME", value_parser = values::feature)]
+    pub feature: Vec<(Feature, bool)>,
+    /// Guest time of the run, a tick at least [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
+    pub duration: Option<u64>,
+    /// Time by counted instructions, the same in every run (virtual), or by the host's clock (real)
+    #[arg(long, value_name = "CLOCK", default_value = "virtual", value_parser = values::clock)]
+    pub clock: Clock,
+    /// How tasks that compute pass their time: halted until the next event, or spinning
+    #[arg(long, value_name = "HOW", default_value = "halt", value_parser = values::burn)]
+    pub burn: Burn,
+    /// Where random streams start
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Added to what each tick charges, such as -1us
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::signed_time, allow_hyphen_values = true)]
+    pub tick_error: i64,
+    /// Time that each tick takes from the task it interrupts, charged to nobody
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::time, allow_hyphen_values = true)]
+    pub irq_cost: u64,
+    /// How the tick is made: absolute one-shot deadlines, or the periodic timer
+    #[arg(long, value_name = "HOW", default_value = "oneshot", value_parser = values::tick)]
+    pub tick: TickMode,
+    /// Whether idle CPUs keep their tick (off) or stop it (idle)
+    #[arg(long, value_name = "HOW", default_value = "off", value_parser = values::nohz)]
+    pub nohz: NohzMode,
+}
+
+impl MachineArgs {
+    /// The configuration that the flags describe.
+    pub fn config(&self) -> Config {
+        Config {
+            cpus: self.smp,
+            hz: self.hz,
+            preset: self.preset,
+            features: self.feature.clone(),
+            base_slice_ns: self.base_slice,
+            scaling: self.tunable_scaling,
+            duration_ns: self.duration.unwrap_or(Config::default().duration_ns),
+            clock: self.clock,
+            burn: self.burn,
+            seed: self.seed,
+            tick_error_ns: self.tick_error,
+            irq_cost_ns: self.irq_cost,
+            tick: self.tick,
+            nohz: self.nohz,
+        }
+    }
+}
+
+/// How guests are run on this host.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Host")]
+pub struct HostArgs {
+    /// Limit in host time for each guest [default: 60s, more for large runs]
+    #[arg(long, value_name = "TIME", value_parser = values::limit, allow_hyphen_values = true)]
+    pub timeout: Option<Duration>,
+    /// What executes the guest [default: tcg]
+    #[arg(long, value_name = "HOW")]
+    pub accel: Option<Accel>,
+    /// The QEMU to use [default: $QEMU, or qemu-system-x86_64 in PATH]
+    #[arg(long, value_name = "PATH")]
+    pub qemu: Option<PathBuf>,
+    /// Guest memory [default: what CPUs and tasks need]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=3072), allow_hyphen_values = true)]
+    pub memory: Option<u32>,
+    /// Let QEMU wait for a debugger on port 1234
+    #[arg(long)]
+    pub gdb: bool,
+    /// Show QEMU's command line and the guest's console
+    #[arg(long, short, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Print errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+impl HostArgs {
+    /// The same for an experiment.
+    pub fn host(&self) -> Host {
+        Host {
+            qemu: self.qemu.clone(),
+            kernel: None,
+            accel: self.accel,
+            memory_mib: self.memory,
+            timeout: self.timeout,
+            gdb: self.gdb,
+            verbose: self.verbose,
+            quiet: self.quiet,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Flags that make up a load.
+
+use super::values;
+use crate::{error::Refusal, workload::Workload};
+use abi::{CpuSet, scenario::Policy};
+use clap::Args;
+
+/// How long each task of a pair runs before it wakes the other, ns.
+const PAIR_RUN_NS: u64 = 50_000;
+/// How long a yielder runs before it yields, ns.
+const YIELDER_RUN_NS: u64 = 100_000;
+
+/// The tasks of a run.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Load (tasks are numbered in this order)")]
+pub struct LoadArgs {
+    /// Tasks that compute until the end
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = values::count, allow_hyphen_values = true)]
+    pub hogs: usize,
+    /// Tasks that run and sleep in turn, such as 2:1ms:9ms (repeatable)
+    #[arg(long, value_name = "N:RUN:SLEEP", value_parser = values::bursts, allow_hyphen_values = true)]
+    pub bursts: Vec<(usize, u64, u64)>,
+    /// Pairs of tasks that wake each other, running for RUN [default: 50us] in between (repeatable)
+    #[arg(long, value_name = "N[:RUN]", value_parser = values::counted, allow_hyphen_values = true)]
+    pub pairs: Vec<(usize, Option<u64>)>,
+    /// A task that wakes at random RATE times a second and runs for RUN, such as 64:500us (repeatable)
+    #[arg(long, value_name = "RATE:RUN", value_parser = values::background, allow_hyphen_values = true)]
+    pub background: Vec<(f64, u64)>,
+    /// Tasks that run for RUN [default: 100us] and yield (repeatable)
+    #[arg(long, value_name = "N[:RUN]", value_parser = values::counted, allow_hyphen_values = true)]
+    pub yielders: Vec<(usize, Option<u64>)>,
+    /// Nice values of the tasks in order, -20 to 19; the last one repeats [default: 0]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::nice, allow_hyphen_values = true)]
+    pub nice: Vec<i8>,
+    /// Slices of the tasks' own in order, such as 100ms,2.8ms; `-` for the base slice
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::slice, allow_hyphen_values = true)]
+    pub slice: Vec<Option<u64>>,
+    /// Policies of the tasks in order: normal, batch, idle [default: normal]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::policy)]
+    pub policy: Vec<Policy>,
+    /// CPUs of the tasks in order, such as 0,0,1 or 0-3,any; `-` or `any` for all CPUs
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::pin, allow_hyphen_values = true)]
+    pub pin: Vec<Option<CpuSet>>,
+}
+
+impl LoadArgs {
+    /// The tasks that the flags describe.
+    ///
+    /// # Errors
+    /// A time out of range.
+    pub fn workload(&self) -> Result<Workload, Refusal> {
+        let mut load = Workload::default();
+        load.hogs(self.hogs);
+        for &(count, run_ns, sleep_ns) in &self.bursts {
+            load.bursts(count, run_ns, sleep_ns)?;
+        }
+        for &(count, run_ns) in &self.pairs {
+            load.pairs(count, run_ns.unwrap_or(PAIR_RUN_NS))?;
+        }
+        for &(rate, run_ns) in &self.background {
+            load.background(rate, run_ns)?;
+        }
+        for &(count, run_ns) in &self.yielders {
+            load.yielders(count, run_ns.unwrap_or(YIELDER_RUN_NS))?;
+        }
+        load.nice(&self.nice);
+        load.slices(&self.slice);
+        load.policies(&self.policy);
+        load.pins(&self.pin);
+        Ok(load)
+    }
+}

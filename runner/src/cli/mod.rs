@@ -1,0 +1,167 @@
+//! The command line: what can be said, and what it means as an experiment.
+//!
+//! Values are read here with their units and checked against the ranges that the modules behind
+//! own; clap refuses bad ones with exit code 2, naming flag, value and what is allowed.
+
+mod common;
+mod load;
+mod values;
+
+pub use common::{HostArgs, MachineArgs};
+pub use load::LoadArgs;
+
+use crate::experiment::Experiment;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// A laboratory for CPU schedulers: boots a minimal SMP kernel with a real EEVDF scheduler in
+/// QEMU, feeds it a workload and accounts for every slice. Results repeat to the nanosecond.
+#[derive(Parser, Debug)]
+#[command(name = "slicelab", version, about, max_term_width = 100)]
+#[command(after_help = "Without a command: `slicelab slices`.\n\
+    Exit codes: 0 ok, 1 an expectation did not hold, 2 bad usage or workload, 3 setup (QEMU or \
+    toolchain), 4 the guest failed, 130 interrupted.")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What can be done.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Does the base slice matter when it is shorter than a tick? The published table of slices
+    /// at HZ=1000 and HZ=100, measured again
+    Slices(SlicesArgs),
+    /// Run one scenario made of the load flags and report on every task and CPU
+    Run(RunArgs),
+    /// What the host's real tick jitter does to slices: tick intervals and stint lengths under
+    /// the real clock
+    Jitter(JitterArgs),
+    /// The scheduler features, what they do and which versions have them
+    Features,
+    /// The Linux versions whose rules can be reproduced, or what differs between two of them
+    Presets {
+        /// Two presets to compare, such as `v6.8 v6.15`
+        #[arg(num_args = 2, value_names = ["A", "B"], value_parser = values::preset)]
+        compare: Vec<eevdf::Preset>,
+    },
+    /// Check toolchain, kernel build and QEMU, and say what to do about what is missing
+    Doctor(HostArgs),
+    /// Boot a kernel that is already built: the cargo runner of the bare-metal target
+    #[command(hide = true)]
+    Boot(BootArgs),
+}
+
+/// Flags of `slices`.
+#[derive(Args, Debug)]
+pub struct SlicesArgs {
+    /// Search the background load that explains the published numbers best
+    #[arg(long)]
+    pub fit: bool,
+    /// Guest time of each cell
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = values::time, allow_hyphen_values = true)]
+    pub duration: u64,
+    /// Where random streams start
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Also write the table as JSON (`-`: to stdout)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// How to run guests.
+    #[command(flatten)]
+    pub host: HostArgs,
+}
+
+impl Default for SlicesArgs {
+    fn default() -> Self {
+        let host = HostArgs::default();
+        Self { fit: false, duration: 30_000_000_000, seed: 1, json: None, host }
+    }
+}
+
+/// Flags of `run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// The tasks.
+    #[command(flatten)]
+    pub load: LoadArgs,
+    /// The machine and its rules.
+    #[command(flatten)]
+    pub machine: MachineArgs,
+    /// Also write the result document (`-`: to stdout)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// How to run the guest.
+    #[command(flatten)]
+    pub host: HostArgs,
+}
+
+impl RunArgs {
+    /// The experiment that the flags describe.
+    ///
+    /// # Errors
+    /// A value that no machine can have.
+    pub fn experiment(&self) -> Result<Experiment, crate::error::Refusal> {
+        Ok(Experiment {
+            config: self.machine.config(),
+            workload: self.load.workload()?,
+            host: self.host.host(),
+        })
+    }
+}
+
+/// Flags of `jitter`.
+#[derive(Args, Debug)]
+pub struct JitterArgs {
+    /// CPUs, each with two tasks that compute
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::cpus(), allow_hyphen_values = true)]
+    pub smp: u32,
+    /// Ticks per second
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = values::hz(), allow_hyphen_values = true)]
+    pub hz: u32,
+    /// Length of the run
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::time, allow_hyphen_values = true)]
+    pub duration: u64,
+    /// How tasks pass their time: halted, or spinning to load the host as well
+    #[arg(long, value_name = "HOW", default_value = "halt", value_parser = values::burn)]
+    pub burn: abi::Burn,
+    /// Linux version whose rules are in force
+    #[arg(long, value_name = "VERSION", default_value = values::newest_preset_name(), value_parser = values::preset)]
+    pub preset: eevdf::Preset,
+    /// Also write the distributions as JSON (`-`: to stdout)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// How to run the guest.
+    #[command(flatten)]
+    pub host: HostArgs,
+}
+
+/// Arguments of `boot`.
+#[derive(Args, Debug)]
+pub struct BootArgs {
+    /// The kernel
+    pub elf: PathBuf,
+    /// As for `run`.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+impl BootArgs {
+    /// The experiment: two hogs for a second unless the flags say otherwise.
+    ///
+    /// # Errors
+    /// A value that no machine can have.
+    pub fn experiment(&self) -> Result<Experiment, crate::error::Refusal> {
+        let mut experiment = self.run.experiment()?;
+        if experiment.workload.tasks().is_empty() {
+            experiment.workload.hogs(2);
+        }
+        if self.run.machine.duration.is_none() {
+            experiment.config.duration_ns = 1_000_000_000;
+        }
+        experiment.host.kernel = Some(self.elf.clone());
+        experiment.host.verbose = true;
+        Ok(experiment)
+    }
+}

@@ -1,0 +1,236 @@
+//! Readers of flag values. Each error says what would be right; clap adds flag and value.
+
+use crate::{config, units, workload};
+use abi::{Burn, Clock, CpuSet, MAX_CPUS, NohzMode, TickMode, scenario::Policy};
+use clap::builder::RangedI64ValueParser;
+use eevdf::{Feature, Preset, TunableScaling};
+use std::time::Duration;
+
+/// A time that is not negative, in ns.
+pub(super) fn time(text: &str) -> Result<u64, units::TimeError> {
+    units::parse(text)
+}
+
+/// A time that may be negative, in ns.
+pub(super) fn signed_time(text: &str) -> Result<i64, units::TimeError> {
+    units::parse_signed(text)
+}
+
+/// A limit in host time.
+pub(super) fn limit(text: &str) -> Result<Duration, String> {
+    match units::parse(text) {
+        Ok(0) => Err("nothing can be done in no time".into()),
+        Ok(ns) => Ok(Duration::from_nanos(ns)),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A number of CPUs.
+pub(super) fn cpus() -> RangedI64ValueParser<u32> {
+    let range = config::CPUS;
+    clap::value_parser!(u32).range(i64::from(*range.start())..=i64::from(*range.end()))
+}
+
+/// A tick rate.
+pub(super) fn hz() -> RangedI64ValueParser<u32> {
+    let range = config::HZ;
+    clap::value_parser!(u32).range(i64::from(*range.start())..=i64::from(*range.end()))
+}
+
+/// A number of tasks of one kind.
+pub(super) fn count(text: &str) -> Result<usize, String> {
+    let most = workload::MAX_TASKS;
+    text.parse()
+        .ok()
+        .filter(|&count| count <= most)
+        .ok_or_else(|| format!("must be a number from 0 to {most}"))
+}
+
+/// The name of the preset that is used when none is named.
+pub(super) fn newest_preset_name() -> &'static str {
+    config::newest_preset().name()
+}
+
+/// A Linux version.
+pub(super) fn preset(text: &str) -> Result<Preset, String> {
+    let names = Preset::ALL.map(Preset::name);
+    Preset::parse(text).ok_or_else(|| unknown(text, &names))
+}
+
+/// A feature as Linux writes it: `NAME` switches on, `NO_NAME` off.
+pub(super) fn feature(text: &str) -> Result<(Feature, bool), String> {
+    let upper = text.to_ascii_uppercase();
+    let (name, on) = match upper.strip_prefix("NO_") {
+        Some(name) => (name, false),
+        None => (upper.as_str(), true),
+    };
+    let names = Feature::ALL.map(Feature::name);
+    Feature::parse(name).map(|feature| (feature, on)).ok_or_else(|| unknown(name, &names))
+}
+
+/// A clock.
+pub(super) fn clock(text: &str) -> Result<Clock, String> {
+    word(text, &[("virtual", Clock::Virtual), ("real", Clock::Real)])
+}
+
+/// A way to spend time.
+pub(super) fn burn(text: &str) -> Result<Burn, String> {
+    word(text, &[("halt", Burn::Halt), ("spin", Burn::Spin)])
+}
+
+/// A way to make the tick.
+pub(super) fn tick(text: &str) -> Result<TickMode, String> {
+    word(text, &[("oneshot", TickMode::Oneshot), ("periodic", TickMode::Periodic)])
+}
+
+/// What idle CPUs do.
+pub(super) fn nohz(text: &str) -> Result<NohzMode, String> {
+    word(text, &[("off", NohzMode::Off), ("idle", NohzMode::Idle)])
+}
+
+/// How the base slice grows.
+pub(super) fn scaling(text: &str) -> Result<TunableScaling, String> {
+    let words = [
+        ("none", TunableScaling::None),
+        ("log", TunableScaling::Log),
+        ("linear", TunableScaling::Linear),
+    ];
+    word(text, &words)
+}
+
+/// A scheduling policy; Linux's constants are understood too.
+pub(super) fn policy(text: &str) -> Result<Policy, String> {
+    let lower = text.to_ascii_lowercase();
+    let short = lower.strip_prefix("sched_").unwrap_or(&lower);
+    let words = [
+        ("normal", Policy::Normal),
+        ("other", Policy::Normal),
+        ("batch", Policy::Batch),
+        ("idle", Policy::Idle),
+    ];
+    word(short, &words)
+}
+
+/// A nice value.
+pub(super) fn nice(text: &str) -> Result<i8, String> {
+    text.parse()
+        .ok()
+        .filter(|nice| workload::NICE.contains(nice))
+        .ok_or_else(|| "must be -20 to 19".into())
+}
+
+/// A task's own slice; `-` for none.
+pub(super) fn slice(text: &str) -> Result<Option<u64>, String> {
+    if text == "-" {
+        return Ok(None);
+    }
+    let range = workload::CUSTOM_SLICE_NS;
+    match units::parse(text) {
+        Ok(ns) if range.contains(&ns) => Ok(Some(ns)),
+        Ok(_) => Err(format!("must be {}, or - for the base slice", workload::time_range(&range))),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A CPU, a range of CPUs, or `-` for all.
+pub(super) fn pin(text: &str) -> Result<Option<CpuSet>, String> {
+    if text == "-" || text == "any" {
+        return Ok(None);
+    }
+    let cpu = |number: &str| {
+        number.parse().ok().filter(|&cpu: &usize| cpu < MAX_CPUS).ok_or_else(|| {
+            format!("must be a CPU (0 to {}), a range such as 0-3, or - for any", MAX_CPUS - 1)
+        })
+    };
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last) = (cpu(first)?, cpu(last)?);
+    if first > last {
+        return Err("the range ends before it begins".into());
+    }
+    Ok(Some((first..=last).collect()))
+}
+
+/// `COUNT:RUN:SLEEP`.
+pub(super) fn bursts(text: &str) -> Result<(usize, u64, u64), String> {
+    let parts: Vec<_> = text.split(':').collect();
+    let [number, run, sleep] = parts[..] else {
+        return Err("must be COUNT:RUN:SLEEP, such as 2:1ms:9ms".into());
+    };
+    Ok((count(number)?, part("RUN", run)?, part("SLEEP", sleep)?))
+}
+
+/// `COUNT` or `COUNT:RUN`.
+pub(super) fn counted(text: &str) -> Result<(usize, Option<u64>), String> {
+    match text.split_once(':') {
+        None => Ok((count(text)?, None)),
+        Some((number, run)) => Ok((count(number)?, Some(part("RUN", run)?))),
+    }
+}
+
+/// `RATE:RUN`.
+pub(super) fn background(text: &str) -> Result<(f64, u64), String> {
+    let (rate, run) = text
+        .split_once(':')
+        .ok_or("must be RATE:RUN, wake-ups a second and a time, such as 64:500us")?;
+    let range = workload::WAKE_RATE;
+    let rate = rate.parse().ok().filter(|rate| range.contains(rate)).ok_or_else(|| {
+        format!("RATE must be {} to {} wake-ups a second", range.start(), range.end())
+    })?;
+    Ok((rate, part("RUN", run)?))
+}
+
+fn part(name: &str, text: &str) -> Result<u64, String> {
+    units::parse(text).map_err(|error| format!("{name}: {error}"))
+}
+
+fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
+    let names: Vec<_> = words.iter().map(|&(name, _)| name).collect();
+    let known = words.iter().find(|&&(name, _)| name == text);
+    known.map(|&(_, value)| value).ok_or_else(|| unknown(text, &names))
+}
+
+/// Says what is known instead, the nearest first.
+fn unknown(text: &str, known: &[&str]) -> String {
+    let known_list = known.join(", ");
+    let similar = |name: &&&str| strsim::damerau_levenshtein(text, name);
+    match known.iter().min_by_key(similar).filter(|name| similar(name) <= 1 + name.len() / 3) {
+        Some(nearest) => format!("unknown; did you mean {nearest}? Known are {known_list}"),
+        None => format!("unknown; known are {known_list}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_switch_both_ways() {
+        assert_eq!(feature("NO_RUN_TO_PARITY"), Ok((Feature::RunToParity, false)));
+        assert_eq!(feature("run_to_parity"), Ok((Feature::RunToParity, true)));
+        assert!(feature("RUN_TO_PARTY").unwrap_err().contains("did you mean RUN_TO_PARITY?"));
+        assert!(feature("XYZ").unwrap_err().starts_with("unknown; known are PLACE_LAG"));
+        assert!(preset("v6.9").unwrap_err().contains("did you mean v6."));
+    }
+
+    #[test]
+    fn pins_are_cpus_ranges_or_free() {
+        assert_eq!(pin("3"), Ok(Some(CpuSet::only(3))));
+        assert_eq!(pin("0-3"), Ok(Some(CpuSet::first(4))));
+        assert_eq!(pin("-"), Ok(None));
+        assert_eq!(pin("any"), Ok(None));
+        for bad in ["255", "3-1", "-1", "x", ""] {
+            assert!(pin(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn loads_are_counts_and_times() {
+        assert_eq!(bursts("2:1ms:9ms"), Ok((2, 1_000_000, 9_000_000)));
+        assert_eq!(counted("3"), Ok((3, None)));
+        assert_eq!(counted("3:50us"), Ok((3, Some(50_000))));
+        assert_eq!(background("64:500us"), Ok((64.0, 500_000)));
+        assert!(bursts("2:1:9ms").unwrap_err().contains("RUN: a time needs a unit: 1ns"));
+        assert!(background("0:1ms").unwrap_err().contains("0.01 to 100000"));
+        assert!(count("5000").unwrap_err().contains("0 to 4096"));
+    }
+}

@@ -1,0 +1,297 @@
+//! One scenario, from its description to its result: the door for the command and for tests.
+//!
+//! ```no_run
+//! let result = runner::Experiment::new().smp(4).hz(250).hogs(8).duration_ns(1_000_000_000).run()?;
+//! assert_eq!(result.records.total.lag_violations, 0);
+//! # Ok::<(), runner::Error>(())
+//! ```
+
+use crate::{
+    config::Config,
+    decode::Decoder,
+    error::{Error, Refusal, SetupError},
+    expect::{self, Judgement},
+    kernel_image,
+    qemu::{self, Accel, Launch, Qemu},
+    records::Records,
+    report::Document,
+    workload::Workload,
+};
+use abi::{Burn, Clock, Scenario};
+use eevdf::{Feature, Preset, Rules};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+/// How a guest is run on this host; none of it changes what is simulated.
+#[derive(Clone, Debug, Default)]
+pub struct Host {
+    /// The QEMU to use; see [`Qemu::find`].
+    pub qemu: Option<PathBuf>,
+    /// The kernel to boot; the workspace's own, built on demand, without it.
+    pub kernel: Option<PathBuf>,
+    /// What executes the guest; TCG without it.
+    pub accel: Option<Accel>,
+    /// Memory of the guest; as much as it needs without it.
+    pub memory_mib: Option<u32>,
+    /// Limit in host time; by the size of the run without it.
+    pub timeout: Option<Duration>,
+    /// Whether QEMU waits for a debugger.
+    pub gdb: bool,
+    /// Whether to show QEMU's command line and the guest's console on stderr.
+    pub verbose: bool,
+    /// Whether to keep quiet about progress.
+    pub quiet: bool,
+}
+
+/// A scenario and how to run it.
+#[derive(Clone, Debug, Default)]
+pub struct Experiment {
+    /// What is simulated.
+    pub config: Config,
+    /// The tasks.
+    pub workload: Workload,
+    /// How it is run.
+    pub host: Host,
+}
+
+impl Experiment {
+    /// One CPU, HZ=1000, the newest preset, ten seconds and no task yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the number of CPUs.
+    #[must_use]
+    pub fn smp(mut self, cpus: u32) -> Self {
+        self.config.cpus = cpus;
+        self
+    }
+
+    /// Sets the tick rate.
+    #[must_use]
+    pub fn hz(mut self, hz: u32) -> Self {
+        self.config.hz = hz;
+        self
+    }
+
+    /// Sets the Linux version whose rules are in force.
+    #[must_use]
+    pub fn preset(mut self, preset: Preset) -> Self {
+        self.config.preset = preset;
+        self
+    }
+
+    /// Switches a feature on or off against the preset.
+    #[must_use]
+    pub fn feature(mut self, feature: Feature, on: bool) -> Self {
+        self.config.features.push((feature, on));
+        self
+    }
+
+    /// Sets the base slice in force.
+    #[must_use]
+    pub fn base_slice_ns(mut self, ns: u64) -> Self {
+        self.config.base_slice_ns = Some(ns);
+        self
+    }
+
+    /// Sets the length of the run.
+    #[must_use]
+    pub fn duration_ns(mut self, ns: u64) -> Self {
+        self.config.duration_ns = ns;
+        self
+    }
+
+    /// Sets the clock.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.config.clock = clock;
+        self
+    }
+
+    /// Sets how tasks pass their time.
+    #[must_use]
+    pub fn burn(mut self, burn: Burn) -> Self {
+        self.config.burn = burn;
+        self
+    }
+
+    /// Sets where random streams start.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.config.seed = seed;
+        self
+    }
+
+    /// Adds tasks that compute until the end.
+    #[must_use]
+    pub fn hogs(mut self, count: usize) -> Self {
+        self.workload.hogs(count);
+        self
+    }
+
+    /// Changes the tasks.
+    #[must_use]
+    pub fn load(mut self, change: impl FnOnce(&mut Workload)) -> Self {
+        change(&mut self.workload);
+        self
+    }
+
+    /// Checks everything that can be checked without starting a guest.
+    ///
+    /// # Errors
+    /// The first value that is out of range.
+    pub fn plan(&self) -> Result<Plan, Error> {
+        let scenario = self.config.scenario(&self.workload)?;
+        let rules = self.config.rules()?;
+        let accel = self.host.accel.unwrap_or(Accel::Tcg);
+        if accel == Accel::Kvm && scenario.clock == Clock::Virtual {
+            let reason =
+                "the virtual clock counts instructions, which only tcg can; add --clock real";
+            return Err(Refusal::new("--accel", "kvm", reason).into());
+        }
+        if accel == Accel::Kvm && !qemu::kvm_usable() {
+            let reason = "/dev/kvm is not there or not yours to open; use --accel tcg";
+            return Err(Refusal::new("--accel", "kvm", reason).into());
+        }
+        let needed = qemu::memory_mib(scenario.cpus as usize, scenario.tasks.len());
+        let memory_mib = self.host.memory_mib.unwrap_or(needed);
+        if memory_mib < needed {
+            let reason = format!(
+                "{} CPUs and {} tasks need {needed} MiB",
+                scenario.cpus,
+                scenario.tasks.len()
+            );
+            return Err(Refusal::new("--memory", memory_mib, reason).into());
+        }
+        Ok(Plan { scenario, rules, accel, memory_mib, scaling: self.config.scaling })
+    }
+
+    /// Builds the kernel if needed, boots it, and waits for its complete report.
+    ///
+    /// # Errors
+    /// Anything that leaves no result to trust; see [`Error`].
+    pub fn run(&self) -> Result<RunResult, Error> {
+        let plan = self.plan()?;
+        let qemu = Qemu::find(self.host.qemu.as_deref())?;
+        let kernel = match &self.host.kernel {
+            Some(path) => kernel_image::existing(path)?,
+            None => kernel_image::build(self.host.quiet)?,
+        };
+        let folder = tempfile::Builder::new()
+            .prefix("slicelab-")
+            .tempdir()
+            .map_err(SetupError::system("make a temporary folder"))?;
+        let image = folder.path().join("scenario");
+        fs::write(&image, plan.scenario.to_image())
+            .map_err(SetupError::system(format!("write {}", image.display())))?;
+
+        let arguments = qemu::command_line(&Launch {
+            kernel,
+            scenario: image,
+            cpus: plan.scenario.cpus,
+            memory_mib: plan.memory_mib,
+            accel: plan.accel,
+            clock: plan.scenario.clock,
+            burn: plan.scenario.burn,
+            gdb: self.host.gdb,
+        });
+        let printable = qemu::printable(&qemu, &arguments);
+        if self.host.verbose {
+            anstream::eprintln!("$ {printable}");
+        }
+        let mut command = Command::new(&qemu.program);
+        command.args(arguments);
+        let finished = self.watch(command, &printable, &plan, folder.path())?;
+        Ok(RunResult {
+            plan,
+            qemu,
+            records: finished.records,
+            console: finished.console,
+            wall: finished.wall,
+        })
+    }
+
+    fn watch(
+        &self,
+        mut command: Command,
+        printable: &str,
+        plan: &Plan,
+        folder: &Path,
+    ) -> Result<qemu::Finished, Error> {
+        // Nothing that QEMU might leave behind lands in the user's folder.
+        command.current_dir(folder);
+        let (cpus, tasks) = (plan.scenario.cpus as usize, plan.scenario.tasks.len());
+        let verbose = self.host.verbose;
+        qemu::run(
+            command,
+            printable,
+            Decoder::new(cpus, tasks),
+            self.time_limit(),
+            qemu::flood_limit(cpus, tasks),
+            &mut |line| {
+                if verbose {
+                    anstream::eprintln!("| {line}");
+                }
+            },
+        )
+    }
+
+    /// The limit in host time; none while a debugger holds the guest.
+    fn time_limit(&self) -> Option<Duration> {
+        let Config { cpus, hz, duration_ns, clock, .. } = self.config;
+        let default = || qemu::default_limit(cpus, hz, duration_ns, clock == Clock::Real);
+        self.host.timeout.or_else(|| (!self.host.gdb).then(default))
+    }
+}
+
+/// A checked experiment.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What the guest is told.
+    pub scenario: Scenario,
+    /// The scheduler's rules in force.
+    pub rules: Rules,
+    /// How the base slice was scaled.
+    pub scaling: eevdf::TunableScaling,
+    /// What executes the guest.
+    pub accel: Accel,
+    /// The guest's memory.
+    pub memory_mib: u32,
+}
+
+/// What one run of a guest gave.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// What was run.
+    pub plan: Plan,
+    /// By which QEMU.
+    pub qemu: Qemu,
+    /// What the guest reported.
+    pub records: Records,
+    /// Its last console lines.
+    pub console: Vec<String>,
+    /// How long it took in host time.
+    pub wall: Duration,
+}
+
+impl RunResult {
+    /// Holds the result against what every run must fulfil.
+    pub fn judge(&self) -> Judgement {
+        expect::judge(self)
+    }
+
+    /// The result document.
+    pub fn document(&self) -> Document {
+        Document::new(self)
+    }
+
+    /// The number of the task of that name.
+    pub fn task_number(&self, name: &str) -> Option<usize> {
+        self.plan.scenario.tasks.iter().position(|task| task.name == name)
+    }
+}

@@ -1,0 +1,152 @@
+//! The command line of one guest.
+
+use super::{Qemu, Version};
+use abi::{Burn, Clock, exit};
+use std::{ffi::OsString, path::PathBuf};
+
+/// What executes the guest's instructions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Accel {
+    /// QEMU's translator; the only one that can count instructions.
+    Tcg,
+    /// The host's CPU.
+    Kvm,
+}
+
+impl Accel {
+    /// QEMU's name for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcg => "tcg",
+            Self::Kvm => "kvm",
+        }
+    }
+}
+
+/// What a command line depends on.
+pub(crate) struct Launch {
+    pub(crate) kernel: PathBuf,
+    pub(crate) scenario: PathBuf,
+    pub(crate) cpus: u32,
+    pub(crate) memory_mib: u32,
+    pub(crate) accel: Accel,
+    pub(crate) clock: Clock,
+    pub(crate) burn: Burn,
+    pub(crate) gdb: bool,
+}
+
+/// Guest time per instruction is 2^shift ns.
+///
+/// Halted, a guest executes a few thousand instructions a tick, and the fewer nanoseconds they
+/// take the less the kernel's own work shows. Spinning, every nanosecond of guest time costs
+/// 2^-shift instructions: shift 3 runs eight times as fast, and a tick of about a thousand
+/// instructions still takes less than 1 % of its period at HZ=1000.
+const fn shift(burn: Burn) -> u32 {
+    match burn {
+        Burn::Halt => 0,
+        Burn::Spin => 3,
+    }
+}
+
+/// Whether CPUs that spin under the virtual clock all keep their ticks.
+///
+/// Before 8.1, a CPU runs until the next timer of any CPU is due, and the others stand still.
+pub(crate) fn is_fair_to_spinning_cpus(version: Version) -> bool {
+    version >= Version { major: 8, minor: 1, patch: 0 }
+}
+
+/// Memory that a guest with so many CPUs and tasks needs: the kernel and its image, a stack and
+/// histograms for each CPU and task, and a counter of each task on each CPU.
+pub fn memory_mib(cpus: usize, tasks: usize) -> u32 {
+    const MIB: usize = 1 << 20;
+    let bytes = 32 * MIB + cpus * MIB / 2 + tasks * (64 << 10) + cpus * tasks * 256;
+    bytes.div_ceil(MIB) as u32
+}
+
+/// The arguments after the program's name.
+pub(crate) fn command_line(launch: &Launch) -> Vec<OsString> {
+    let accel = match (launch.accel, launch.clock) {
+        (Accel::Kvm, _) => "kvm",
+        (Accel::Tcg, Clock::Virtual) => "tcg",
+        (Accel::Tcg, Clock::Real) => "tcg,thread=multi",
+    };
+    let mut arguments: Vec<OsString> = Vec::new();
+    let mut option = |name: &str, value: OsString| arguments.extend([name.into(), value]);
+    option("-machine", "pc".into());
+    option("-cpu", "max".into());
+    option("-smp", launch.cpus.to_string().into());
+    option("-m", format!("{}M", launch.memory_mib).into());
+    option("-accel", accel.into());
+    if launch.clock == Clock::Virtual {
+        option("-icount", format!("shift={},sleep=off", shift(launch.burn)).into());
+        // The date, too, is the same in every run.
+        option("-rtc", "base=2000-01-01,clock=vm".into());
+    }
+    option("-kernel", launch.kernel.clone().into());
+    option("-initrd", launch.scenario.clone().into());
+    option("-display", "none".into());
+    option("-vga", "none".into());
+    option("-monitor", "none".into());
+    option("-serial", "stdio".into());
+    option("-device", format!("isa-debug-exit,iobase={:#x},iosize=0x04", exit::PORT).into());
+    arguments.extend(["-nodefaults".into(), "-no-reboot".into()]);
+    if launch.gdb {
+        arguments.extend(["-s".into(), "-S".into()]);
+    }
+    arguments
+}
+
+/// The line as it can be pasted into a shell.
+pub(crate) fn printable(qemu: &Qemu, arguments: &[OsString]) -> String {
+    let mut line = qemu.program.display().to_string();
+    for argument in arguments {
+        let argument = argument.to_string_lossy();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,/:".contains(c);
+        line.push(' ');
+        if !argument.is_empty() && argument.chars().all(plain) {
+            line.push_str(&argument);
+        } else {
+            line.push_str(&format!("'{}'", argument.replace('\'', r"'\''")));
+        }
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_a_large_guest_stays_small() {
+        assert!(memory_mib(64, 128) <= 128);
+        assert!(memory_mib(1, 2) >= 32);
+    }
+
+    #[test]
+    fn the_virtual_clock_counts_instructions_and_the_real_one_does_not() {
+        let qemu = Qemu {
+            program: "/opt/a b/qemu".into(),
+            version: Version { major: 7, minor: 2, patch: 0 },
+        };
+        let line = |clock, burn| {
+            let launch = Launch {
+                kernel: "/k".into(),
+                scenario: "/s".into(),
+                cpus: 4,
+                memory_mib: 64,
+                accel: Accel::Tcg,
+                clock,
+                burn,
+                gdb: false,
+            };
+            printable(&qemu, &command_line(&launch))
+        };
+        let halted = line(Clock::Virtual, Burn::Halt);
+        assert!(halted.starts_with("'/opt/a b/qemu' ") || halted.starts_with("/opt/a b/qemu "));
+        assert!(halted.contains(" -icount shift=0,sleep=off "), "{halted}");
+        assert!(halted.contains(" -smp 4 "), "{halted}");
+        assert!(line(Clock::Virtual, Burn::Spin).contains("shift=3"));
+        let real = line(Clock::Real, Burn::Spin);
+        assert!(!real.contains("icount") && real.contains("thread=multi"), "{real}");
+    }
+}

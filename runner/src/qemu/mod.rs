@@ -1,0 +1,12 @@
+//! QEMU: where it is, how it is called, how it is watched.
+//!
+//! Nothing outside this folder knows a QEMU option or exit status.
+
+mod command;
+mod find;
+mod process;
+
+pub use command::{Accel, memory_mib};
+pub(crate) use command::{Launch, command_line, is_fair_to_spinning_cpus, printable};
+pub use find::{Qemu, Version, kvm_usable};
+pub(crate) use process::{Finished, default_limit, flood_limit, run};

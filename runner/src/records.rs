@@ -1,0 +1,281 @@
+//! The records of one complete run, each in its place.
+//!
+//! A record for a CPU or task that does not exist, a second one for the same, or a distribution
+//! whose buckets do not add up is a fault of its own: its checksum was right, so something
+//! wrote it wrongly, and no number of that run can be trusted.
+
+use abi::{
+    Histogram,
+    histogram::Moments,
+    record::{Cpu, Machine, Measure, Record, Task, Total},
+};
+
+/// Why records do not make a run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CollectError {
+    /// Not there.
+    #[error("there is no `@{kind}` record of {kind} {number}")]
+    Missing {
+        /// Kind of record.
+        kind: &'static str,
+        /// Whose.
+        number: usize,
+    },
+    /// There is only one of these, and it is not there.
+    #[error("there is no `@{0}` record")]
+    MissingOnly(&'static str),
+    /// There twice.
+    #[error("there are two `@{kind}` records of number {number}")]
+    Twice {
+        /// Kind of record.
+        kind: &'static str,
+        /// Whose.
+        number: u32,
+    },
+    /// Of something that does not exist.
+    #[error("a `@{kind}` record names number {number}, the last one is {last}")]
+    NoSuch {
+        /// Kind of record.
+        kind: &'static str,
+        /// The number it names.
+        number: u32,
+        /// The last that exists.
+        last: usize,
+    },
+    /// Buckets do not add up to the count.
+    #[error(
+        "distribution {of} of number {owner} has {counted} values and {in_buckets} in its buckets"
+    )]
+    Buckets {
+        /// Which distribution.
+        of: &'static str,
+        /// Whose.
+        owner: u32,
+        /// By its moments.
+        counted: u64,
+        /// By its buckets.
+        in_buckets: u64,
+    },
+    /// A bucket that no histogram has.
+    #[error("distribution {of} of number {owner} has no bucket {bucket}")]
+    NoSuchBucket {
+        /// Which distribution.
+        of: &'static str,
+        /// Whose.
+        owner: u32,
+        /// The bucket.
+        bucket: u32,
+    },
+}
+
+/// A distribution that takes no memory until it has a value.
+#[derive(Clone, Debug, Default)]
+pub struct Distribution(Option<Box<Histogram>>);
+
+static NO_VALUES: Histogram = Histogram::EMPTY;
+
+impl Distribution {
+    /// The values.
+    pub fn histogram(&self) -> &Histogram {
+        self.0.as_deref().unwrap_or(&NO_VALUES)
+    }
+
+    /// Adds the values of another distribution.
+    pub fn merge(&mut self, other: &Self) {
+        if let Some(other) = &other.0 {
+            self.make().merge(other);
+        }
+    }
+
+    fn make(&mut self) -> &mut Histogram {
+        self.0.get_or_insert_with(|| Box::new(Histogram::EMPTY))
+    }
+}
+
+/// One CPU's part of a run.
+#[derive(Clone, Debug)]
+pub struct CpuRecords {
+    /// Its counters.
+    pub counters: Cpu,
+    /// From tick to tick, ns.
+    pub tick_interval: Distribution,
+    /// How late timer events were handled, ns.
+    pub timer_late: Distribution,
+}
+
+/// One task's part of a run.
+#[derive(Clone, Debug)]
+pub struct TaskRecords {
+    /// Its counters.
+    pub counters: Task,
+    /// Lengths of its stints, ns.
+    pub stint: Distribution,
+    /// Ticks seen in each stint.
+    pub stint_ticks: Distribution,
+    /// From wake-up to running, ns.
+    pub wakeup_latency: Distribution,
+}
+
+/// Everything a guest reports.
+#[derive(Clone, Debug)]
+pub struct Records {
+    /// The machine as the guest found it.
+    pub machine: Machine,
+    /// By CPU number.
+    pub cpus: Vec<CpuRecords>,
+    /// In the order of the scenario.
+    pub tasks: Vec<TaskRecords>,
+    /// The run as a whole.
+    pub total: Total,
+}
+
+/// Counters and distributions of one CPU or task while they arrive.
+#[derive(Clone)]
+struct Slot<C, const N: usize> {
+    counters: Option<C>,
+    measures: [Distribution; N],
+}
+
+impl<C, const N: usize> Slot<C, N> {
+    fn empty(count: usize) -> Vec<Self> {
+        (0..count)
+            .map(|_| Self {
+                counters: None,
+                measures: std::array::from_fn(|_| Distribution::default()),
+            })
+            .collect()
+    }
+
+    fn put(
+        slots: &mut [Self],
+        kind: &'static str,
+        number: u32,
+        record: C,
+    ) -> Result<(), CollectError> {
+        let slot = find(slots, kind, number)?;
+        match slot.counters.replace(record) {
+            None => Ok(()),
+            Some(_) => Err(CollectError::Twice { kind, number }),
+        }
+    }
+
+    fn finish(
+        self,
+        kind: &'static str,
+        number: usize,
+    ) -> Result<(C, [Distribution; N]), CollectError> {
+        let counters = self.counters.ok_or(CollectError::Missing { kind, number })?;
+        Ok((counters, self.measures))
+    }
+}
+
+fn find<'a, T>(
+    slots: &'a mut [T],
+    kind: &'static str,
+    number: u32,
+) -> Result<&'a mut T, CollectError> {
+    let last = slots.len().saturating_sub(1);
+    slots.get_mut(number as usize).ok_or(CollectError::NoSuch { kind, number, last })
+}
+
+const CPU_MEASURES: [Measure; 2] = [Measure::TickInterval, Measure::TimerLate];
+const TASK_MEASURES: [Measure; 3] = [Measure::Stint, Measure::StintTicks, Measure::WakeupLatency];
+
+/// Puts records into their places as they come.
+pub(crate) struct Collector {
+    machine: Option<Machine>,
+    cpus: Vec<Slot<Cpu, { CPU_MEASURES.len() }>>,
+    tasks: Vec<Slot<Task, { TASK_MEASURES.len() }>>,
+    total: Option<Total>,
+}
+
+impl Collector {
+    pub(crate) fn new(cpus: usize, tasks: usize) -> Self {
+        Self { machine: None, cpus: Slot::empty(cpus), tasks: Slot::empty(tasks), total: None }
+    }
+
+    pub(crate) fn take(&mut self, record: Record) -> Result<(), CollectError> {
+        match record {
+            Record::Machine(machine) => only_one(&mut self.machine, "machine", machine),
+            Record::Total(total) => only_one(&mut self.total, "total", total),
+            Record::Cpu(cpu) => Slot::put(&mut self.cpus, "cpu", cpu.cpu, cpu),
+            Record::Task(task) => Slot::put(&mut self.tasks, "task", task.task, task),
+            Record::Moments(moments) => {
+                self.distribution(moments.of, moments.owner)?.make().add_moments(&Moments {
+                    count: moments.count,
+                    min: moments.min,
+                    max: moments.max,
+                    sum: moments.sum,
+                    sum_of_squares: moments.sum_of_squares,
+                });
+                Ok(())
+            }
+            Record::Buckets(buckets) => {
+                let histogram = self.distribution(buckets.of, buckets.owner)?.make();
+                for &(bucket, count) in buckets.filled.as_slice() {
+                    histogram.add_bucket(bucket as usize, count).ok_or(
+                        CollectError::NoSuchBucket {
+                            of: buckets.of.word(),
+                            owner: buckets.owner,
+                            bucket,
+                        },
+                    )?;
+                }
+                Ok(())
+            }
+            // Both end the run; the decoder deals with them.
+            Record::Fail(_) | Record::End(_) => Ok(()),
+        }
+    }
+
+    pub(crate) fn finish(self) -> Result<Records, CollectError> {
+        let machine = self.machine.ok_or(CollectError::MissingOnly("machine"))?;
+        let total = self.total.ok_or(CollectError::MissingOnly("total"))?;
+        let mut cpus = Vec::with_capacity(self.cpus.len());
+        for (number, slot) in self.cpus.into_iter().enumerate() {
+            let (counters, measures) = slot.finish("cpu", number)?;
+            check_buckets(CPU_MEASURES, &measures, counters.cpu)?;
+            let [tick_interval, timer_late] = measures;
+            cpus.push(CpuRecords { counters, tick_interval, timer_late });
+        }
+        let mut tasks = Vec::with_capacity(self.tasks.len());
+        for (number, slot) in self.tasks.into_iter().enumerate() {
+            let (counters, measures) = slot.finish("task", number)?;
+            check_buckets(TASK_MEASURES, &measures, counters.task)?;
+            let [stint, stint_ticks, wakeup_latency] = measures;
+            tasks.push(TaskRecords { counters, stint, stint_ticks, wakeup_latency });
+        }
+        Ok(Records { machine, cpus, tasks, total })
+    }
+
+    fn distribution(&mut self, of: Measure, owner: u32) -> Result<&mut Distribution, CollectError> {
+        let place = |list: &[Measure]| list.iter().position(|&measure| measure == of);
+        match (place(&CPU_MEASURES), place(&TASK_MEASURES)) {
+            (Some(at), _) => Ok(&mut find(&mut self.cpus, of.word(), owner)?.measures[at]),
+            (_, Some(at)) => Ok(&mut find(&mut self.tasks, of.word(), owner)?.measures[at]),
+            (None, None) => unreachable!("every measure belongs to a CPU or a task"),
+        }
+    }
+}
+
+fn only_one<T>(place: &mut Option<T>, kind: &'static str, record: T) -> Result<(), CollectError> {
+    match place.replace(record) {
+        None => Ok(()),
+        Some(_) => Err(CollectError::Twice { kind, number: 0 }),
+    }
+}
+
+fn check_buckets<const N: usize>(
+    measures: [Measure; N],
+    distributions: &[Distribution; N],
+    owner: u32,
+) -> Result<(), CollectError> {
+    for (of, distribution) in measures.into_iter().zip(distributions) {
+        let histogram = distribution.histogram();
+        let (counted, in_buckets) = (histogram.moments().count, histogram.bucket_total());
+        if counted != in_buckets {
+            return Err(CollectError::Buckets { of: of.word(), owner, counted, in_buckets });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,313 @@
+//! The result document (`--json`).
+//!
+//! Keys and their order are a contract: programs read them, and two identical runs give two
+//! identical documents but for `wall_s`. Keys may be added, never renamed.
+
+use super::dist::{Dist, decimals};
+use crate::{
+    expect::{Expectation, Judgement, Verdict, expected_ticks},
+    experiment::RunResult,
+    records::{CpuRecords, TaskRecords},
+};
+use abi::{Burn, Clock, NohzMode, TaskSpec, TickMode, scenario::Policy};
+use eevdf::Feature;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Version of the document.
+const SCHEMA: u32 = 1;
+
+/// One run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Document {
+    /// Version of this layout.
+    pub schema: u32,
+    /// What was run.
+    pub config: ConfigDocument,
+    /// The machine as the guest found it.
+    pub machine: MachineDocument,
+    /// What the expectations say.
+    pub verdict: Verdict,
+    /// Why, where the expectations alone would say something else.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// What had to hold.
+    pub expectations: Vec<Expectation>,
+    /// The run as a whole.
+    pub totals: TotalsDocument,
+    /// By CPU number.
+    pub cpus: Vec<CpuDocument>,
+    /// In the order of the scenario.
+    pub tasks: Vec<TaskDocument>,
+}
+
+/// What was run.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "the flags of the same names document them")]
+pub struct ConfigDocument {
+    pub hz: u32,
+    pub cpus: u32,
+    pub base_slice_ns: u64,
+    pub preset: &'static str,
+    pub features: BTreeMap<&'static str, bool>,
+    pub clock: &'static str,
+    pub burn: &'static str,
+    pub accel: &'static str,
+    pub duration_ns: u64,
+    pub seed: u64,
+    pub qemu: String,
+    pub tick: &'static str,
+    pub nohz: &'static str,
+    pub tick_error_ns: i64,
+    pub irq_cost_ns: u64,
+    pub memory_mib: u32,
+}
+
+/// The machine as the guest found it.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "`abi::record::Machine` documents them")]
+pub struct MachineDocument {
+    pub tsc_hz: u64,
+    pub lapic_hz: u64,
+    pub reference: &'static str,
+    pub apic: &'static str,
+    pub timer: &'static str,
+    pub disabled_cpus: u32,
+}
+
+/// The run as a whole.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "`abi::record::Total` documents them")]
+pub struct TotalsDocument {
+    pub elapsed_ns: u64,
+    pub switches: u64,
+    pub migrations: u64,
+    pub wakeups: u64,
+    pub lost_records: u64,
+    pub lag_violations: u64,
+    /// Host seconds; the only value that differs between identical runs.
+    pub wall_s: f64,
+}
+
+/// One CPU.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "`abi::record::Cpu` documents them")]
+pub struct CpuDocument {
+    pub cpu: u32,
+    pub apic_id: u32,
+    pub ticks: u64,
+    /// HZ times the run's length.
+    pub expected_ticks: f64,
+    pub missed_ticks: u64,
+    pub busy_ns: u64,
+    pub idle_ns: u64,
+    pub irq_ns: u64,
+    pub switches: u64,
+    pub ipis: u64,
+    pub timer_count: u64,
+    pub measured_hz: f64,
+    pub tick_interval_ns: Dist,
+    pub timer_late_ns: Dist,
+}
+
+/// One task.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "`abi::record::Task` documents them")]
+pub struct TaskDocument {
+    pub name: String,
+    /// Its place in the scenario, counted from 1; 0 is the idle task.
+    pub pid: u32,
+    pub nice: i8,
+    pub policy: &'static str,
+    pub slice_ns: u64,
+    pub runtime_ns: u64,
+    pub charged_ns: u64,
+    /// Its part of the busy time of all tasks.
+    pub share: f64,
+    pub migrations: u64,
+    pub wakeups: u64,
+    pub switches: SwitchesDocument,
+    pub extra_ticks: u64,
+    pub stint_ns: Dist,
+    /// How many stints saw how many ticks.
+    pub stint_ticks: BTreeMap<u64, u32>,
+    pub wakeup_latency_ns: Dist,
+    pub lag_ns: LagDocument,
+}
+
+/// Finished stints of a task by what ended them.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[expect(missing_docs, reason = "the names are the reasons of `abi::record::Task`")]
+pub struct SwitchesDocument {
+    pub total: u64,
+    pub slice: u64,
+    pub preempt: u64,
+    pub block: u64,
+    #[serde(rename = "yield")]
+    pub yields: u64,
+    pub migrate: u64,
+    pub exit: u64,
+}
+
+/// Extremes of a task's lag at the end of its stints.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LagDocument {
+    /// Lowest.
+    pub min: i64,
+    /// Highest.
+    pub max: i64,
+}
+
+impl Document {
+    pub(crate) fn new(result: &RunResult) -> Self {
+        let Judgement { verdict, expectations, reason } = result.judge();
+        let records = &result.records;
+        let runtime_ns: u64 = records.tasks.iter().map(|task| task.counters.runtime_ns).sum();
+        let elapsed_ns = records.total.elapsed_ns;
+        let hz = result.plan.scenario.hz;
+        let specs = &result.plan.scenario.tasks;
+        Self {
+            schema: SCHEMA,
+            config: ConfigDocument::new(result),
+            machine: MachineDocument {
+                tsc_hz: records.machine.tsc_hz,
+                lapic_hz: records.machine.lapic_hz,
+                reference: records.machine.reference.word(),
+                apic: records.machine.apic.word(),
+                timer: records.machine.timer.word(),
+                disabled_cpus: records.machine.disabled,
+            },
+            verdict,
+            reason,
+            expectations,
+            totals: TotalsDocument {
+                elapsed_ns,
+                switches: records.total.switches,
+                migrations: records.total.migrations,
+                wakeups: records.total.wakeups,
+                lost_records: records.total.lost_records,
+                lag_violations: records.total.lag_violations,
+                wall_s: decimals(result.wall.as_secs_f64(), 3),
+            },
+            cpus: records.cpus.iter().map(|cpu| CpuDocument::new(cpu, hz, elapsed_ns)).collect(),
+            tasks: specs
+                .iter()
+                .zip(&records.tasks)
+                .map(|(spec, task)| TaskDocument::new(spec, task, runtime_ns))
+                .collect(),
+        }
+    }
+}
+
+impl ConfigDocument {
+    fn new(result: &RunResult) -> Self {
+        let (plan, scenario) = (&result.plan, &result.plan.scenario);
+        let features = plan.rules.features();
+        Self {
+            hz: scenario.hz,
+            cpus: scenario.cpus,
+            base_slice_ns: plan.rules.base_slice_ns(),
+            preset: plan.rules.preset().name(),
+            features: Feature::ALL
+                .into_iter()
+                .map(|feature| (feature.name(), features.contains(feature)))
+                .collect(),
+            clock: match scenario.clock {
+                Clock::Virtual => "virtual",
+                Clock::Real => "real",
+            },
+            burn: match scenario.burn {
+                Burn::Halt => "halt",
+                Burn::Spin => "spin",
+            },
+            accel: plan.accel.name(),
+            duration_ns: scenario.duration_ns,
+            seed: scenario.seed,
+            qemu: result.qemu.version.to_string(),
+            tick: match scenario.tick {
+                TickMode::Oneshot => "oneshot",
+                TickMode::Periodic => "periodic",
+            },
+            nohz: match scenario.nohz {
+                NohzMode::Off => "off",
+                NohzMode::Idle => "idle",
+            },
+            tick_error_ns: scenario.tick_error_ns,
+            irq_cost_ns: scenario.irq_cost_ns,
+            memory_mib: plan.memory_mib,
+        }
+    }
+}
+
+impl CpuDocument {
+    fn new(records: &CpuRecords, hz: u32, elapsed_ns: u64) -> Self {
+        let counters = &records.counters;
+        Self {
+            cpu: counters.cpu,
+            apic_id: counters.apic_id,
+            ticks: counters.ticks,
+            expected_ticks: decimals(expected_ticks(hz, elapsed_ns), 3),
+            missed_ticks: counters.missed_ticks,
+            busy_ns: counters.busy_ns,
+            idle_ns: counters.idle_ns,
+            irq_ns: counters.irq_ns,
+            switches: counters.switches,
+            ipis: counters.ipis,
+            timer_count: counters.timer_count,
+            measured_hz: counters.measured_mhz as f64 / 1e3,
+            tick_interval_ns: records.tick_interval.histogram().into(),
+            timer_late_ns: records.timer_late.histogram().into(),
+        }
+    }
+}
+
+impl TaskDocument {
+    fn new(spec: &TaskSpec, records: &TaskRecords, runtime_of_all_ns: u64) -> Self {
+        let counters = &records.counters;
+        let switches = SwitchesDocument {
+            total: counters.slice
+                + counters.preempt
+                + counters.block
+                + counters.yields
+                + counters.migrate
+                + counters.exit,
+            slice: counters.slice,
+            preempt: counters.preempt,
+            block: counters.block,
+            yields: counters.yields,
+            migrate: counters.migrate,
+            exit: counters.exit,
+        };
+        let share = match runtime_of_all_ns {
+            0 => 0.0,
+            all => counters.runtime_ns as f64 / all as f64,
+        };
+        Self {
+            name: spec.name.clone(),
+            pid: counters.task + 1,
+            nice: spec.nice,
+            policy: match spec.policy {
+                Policy::Normal => "normal",
+                Policy::Batch => "batch",
+                Policy::Idle => "idle",
+            },
+            slice_ns: counters.slice_ns,
+            runtime_ns: counters.runtime_ns,
+            charged_ns: counters.charged_ns,
+            share: decimals(share, 9),
+            migrations: counters.migrations,
+            wakeups: counters.wakeups,
+            switches,
+            extra_ticks: counters.extra_ticks,
+            stint_ns: records.stint.histogram().into(),
+            stint_ticks: records
+                .stint_ticks
+                .histogram()
+                .ranges()
+                .map(|(range, count)| (range.start, count))
+                .collect(),
+            wakeup_latency_ns: records.wakeup_latency.histogram().into(),
+            lag_ns: LagDocument { min: counters.lag_min_ns, max: counters.lag_max_ns },
+        }
+    }
+}

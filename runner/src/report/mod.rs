@@ -1,0 +1,18 @@
+//! Results for programs (`document`) and for people (`text`), from one set of numbers.
+
+mod dist;
+mod document;
+mod histogram;
+mod output;
+mod text;
+
+pub use dist::Dist;
+pub(crate) use dist::decimals;
+pub use document::{
+    ConfigDocument, CpuDocument, Document, LagDocument, MachineDocument, SwitchesDocument,
+    TaskDocument, TotalsDocument,
+};
+pub(crate) use histogram::bars;
+pub use output::JsonSink;
+pub(crate) use output::{print, table};
+pub(crate) use text::{render, verdict_word};

@@ -1,0 +1,174 @@
+//! Where results go: the terminal and the file that `--json` names.
+
+use crate::error::{Error, Refusal, SetupError};
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+use tempfile::NamedTempFile;
+
+/// The target of `--json`, proved writable before anything runs.
+///
+/// A file appears whole or not at all: readers never see half a document, and a run that fails
+/// leaves the result of the run before.
+#[derive(Debug)]
+pub struct JsonSink(Target);
+
+#[derive(Debug)]
+enum Target {
+    Nowhere,
+    Stdout,
+    /// A pipe or device, written in place.
+    Open(PathBuf, File),
+    Replaced(PathBuf, NamedTempFile),
+}
+
+impl JsonSink {
+    /// Prepares the target; `-` is stdout, `None` nowhere.
+    ///
+    /// # Errors
+    /// It cannot be written to.
+    pub fn prepare(path: Option<&Path>) -> Result<Self, Refusal> {
+        let Some(path) = path else { return Ok(Self(Target::Nowhere)) };
+        if path == Path::new("-") {
+            return Ok(Self(Target::Stdout));
+        }
+        let refused = |error: io::Error| {
+            Refusal::new("--json", path.display(), format!("cannot be written to ({error})"))
+        };
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => {
+                Err(Refusal::new("--json", path.display(), "is a folder; name a file or -"))
+            }
+            Ok(found) if !found.is_file() => {
+                let file = OpenOptions::new().write(true).open(path).map_err(refused)?;
+                Ok(Self(Target::Open(path.into(), file)))
+            }
+            Ok(_) => {
+                // Replacing would get around a file's own protection.
+                OpenOptions::new().append(true).open(path).map_err(refused)?;
+                Self::replacing(path).map_err(refused)
+            }
+            Err(_) => Self::replacing(path).map_err(refused),
+        }
+    }
+
+    fn replacing(path: &Path) -> io::Result<Self> {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let file = tempfile::Builder::new()
+            .prefix(".slicelab-")
+            // Less what the user's umask takes away, as for any new file.
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(folder)?;
+        Ok(Self(Target::Replaced(path.into(), file)))
+    }
+
+    /// Whether the document takes up stdout, so that the report has to go elsewhere.
+    pub fn is_stdout(&self) -> bool {
+        matches!(self.0, Target::Stdout)
+    }
+
+    /// Writes the document.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn write(self, document: &impl Serialize) -> Result<(), Error> {
+        let mut text = serde_json::to_string_pretty(document).expect("all keys are strings");
+        text.push('\n');
+        let (what, written) = match self.0 {
+            Target::Nowhere => return Ok(()),
+            Target::Stdout => {
+                ("stdout".into(), tolerate_closed(io::stdout().write_all(text.as_bytes())))
+            }
+            Target::Open(path, mut file) => {
+                (path.display().to_string(), tolerate_closed(file.write_all(text.as_bytes())))
+            }
+            Target::Replaced(path, mut file) => {
+                let written = file.write_all(text.as_bytes());
+                let what = path.display().to_string();
+                (what, written.and_then(|()| file.persist(path).map(drop).map_err(Into::into)))
+            }
+        };
+        written.map_err(SetupError::system(format!("write {what}")))?;
+        Ok(())
+    }
+}
+
+/// A reader that has seen enough (`| head`) is no error.
+fn tolerate_closed(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// Prints a report, to stderr if stdout belongs to the document.
+///
+/// # Errors
+/// Those of the operating system.
+pub(crate) fn print(text: &str, to_stderr: bool) -> Result<(), Error> {
+    let written = if to_stderr {
+        anstream::stderr().write_all(text.as_bytes())
+    } else {
+        anstream::stdout().write_all(text.as_bytes())
+    };
+    tolerate_closed(written).map_err(SetupError::system("write the report"))?;
+    Ok(())
+}
+
+/// A table in the one style of all reports: no frame, numbers to the right.
+pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(head.to_vec());
+    for row in rows {
+        table.add_row(row);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let mut text = String::new();
+    for line in table.to_string().lines() {
+        // The style without a frame keeps the frame's padding.
+        text.push_str(line.strip_prefix(' ').unwrap_or(line).trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_appears_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("result.json");
+        let sink = JsonSink::prepare(Some(&path)).expect("writable");
+        assert!(!path.exists());
+        sink.write(&[1, 2]).expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("there"), "[\n  1,\n  2\n]\n");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
+
+    #[test]
+    fn a_run_that_fails_leaves_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        drop(JsonSink::prepare(Some(&folder.path().join("result.json"))).expect("writable"));
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0);
+    }
+
+    #[test]
+    fn unwritable_targets_are_refused() {
+        for path in ["/nonexistent/result.json", "/", "/proc/result.json"] {
+            let refusal = JsonSink::prepare(Some(Path::new(path))).expect_err(path);
+            assert!(refusal.to_string().starts_with(&format!("--json {path}: ")), "{refusal}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! `slices --fit`: which background load explains the published numbers best?
+//!
+//! For each HZ, a grid of rates and run times is tried, then ever smaller steps around the best
+//! point. The measure is the worst relative error of the six cells; among equals the smaller
+//! rate and run time win, so the search always ends at the same point.
+
+use super::{
+    cell::{self, Background, Measured},
+    published::{self, Published},
+};
+use crate::{
+    batch,
+    cli::SlicesArgs,
+    error::Error,
+    experiment::Host,
+    progress::Progress,
+    report::{self, JsonSink, decimals},
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Wake-ups a second on the grid.
+const RATES: [u32; 7] = [20, 30, 40, 50, 60, 70, 80];
+/// Run times on the grid, us.
+const RUNS_US: [u32; 4] = [100, 300, 1000, 3000];
+/// Steps around the best point, coarse to fine: rate, and run time in percent.
+const STEPS: [(u32, u32); 4] = [(5, 50), (3, 25), (2, 12), (1, 6)];
+
+/// The best load of one HZ.
+#[derive(Serialize)]
+struct Best {
+    #[serde(flatten)]
+    load: Background,
+    worst_error_pct: f64,
+}
+
+/// Searches for every HZ of the table.
+///
+/// # Errors
+/// The first run that fails, or an interrupt.
+pub(super) fn execute(arguments: &SlicesArgs, host: &Host) -> Result<u8, Error> {
+    let sink = JsonSink::prepare(arguments.json.as_deref())?;
+    let to_stderr = sink.is_stdout();
+    let table = published::table();
+    let mut tick_rates: Vec<u32> = table.iter().map(|row| row.hz).collect();
+    tick_rates.dedup();
+    let mut found = Vec::new();
+    for hz in tick_rates {
+        let rows = table.iter().filter(|row| row.hz == hz).copied().collect();
+        let best = Search { rows, arguments, host, hz, tried: BTreeMap::new() }.run()?;
+        report::print(
+            &format!(
+                "HZ={hz}: {} wake-ups a second of {} us, worst error {:.2} %\n",
+                best.load.wakeups_per_s, best.load.run_us, best.worst_error_pct
+            ),
+            to_stderr,
+        )?;
+        found.push(best);
+    }
+    sink.write(&found)?;
+    Ok(0)
+}
+
+struct Search<'a> {
+    rows: Vec<Published>,
+    arguments: &'a SlicesArgs,
+    host: &'a Host,
+    hz: u32,
+    /// Worst error by rate and run time.
+    tried: BTreeMap<(u32, u32), f64>,
+}
+
+impl Search<'_> {
+    fn run(mut self) -> Result<Best, Error> {
+        let grid = RATES.into_iter().flat_map(|rate| RUNS_US.map(|run_us| (rate, run_us)));
+        self.try_points("grid", grid.collect())?;
+        for (rate_step, run_step_pct) in STEPS {
+            let (rate, run_us) = self.best().0;
+            let run_step = (run_us * run_step_pct / 100).max(1);
+            let rates = [rate.saturating_sub(rate_step).max(1), rate, rate + rate_step];
+            let runs = [run_us.saturating_sub(run_step).max(1), run_us, run_us + run_step];
+            let around = rates.into_iter().flat_map(|rate| runs.map(|run_us| (rate, run_us)));
+            self.try_points("around the best", around.collect())?;
+        }
+        let ((wakeups_per_s, run_us), worst) = self.best();
+        let load = Background { hz: self.hz, wakeups_per_s, run_us };
+        Ok(Best { load, worst_error_pct: decimals(worst, 3) })
+    }
+
+    fn try_points(&mut self, what: &str, points: Vec<(u32, u32)>) -> Result<(), Error> {
+        let new: Vec<_> =
+            points.into_iter().filter(|point| !self.tried.contains_key(point)).collect();
+        let mut experiments = Vec::new();
+        for &(wakeups_per_s, run_us) in &new {
+            let load = Background { hz: self.hz, wakeups_per_s, run_us };
+            for row in &self.rows {
+                let (duration, seed) = (self.arguments.duration, self.arguments.seed);
+                experiments.push(cell::experiment(row, Some(&load), duration, seed, self.host));
+            }
+        }
+        let Some(first) = experiments.first() else { return Ok(()) };
+        first.plan()?;
+        let label = format!("HZ={}, {what}", self.hz);
+        let progress = Progress::start(&label, experiments.len(), self.host.quiet);
+        let results = batch::run_all(&experiments, &progress)?;
+        let mut errors = Vec::with_capacity(results.len());
+        for (result, row) in results.into_iter().zip(self.rows.iter().cycle()) {
+            errors.push(Measured::of(&result?, row.threads).error_pct(row).abs());
+        }
+        for (point, errors) in new.into_iter().zip(errors.chunks(self.rows.len())) {
+            self.tried.insert(point, errors.iter().copied().fold(0.0, f64::max));
+        }
+        drop(progress);
+        if !self.host.quiet {
+            let ((rate, run_us), worst) = self.best();
+            anstream::eprintln!("{label}: best so far {rate}/s of {run_us} us, {worst:.2} %");
+        }
+        Ok(())
+    }
+
+    fn best(&self) -> ((u32, u32), f64) {
+        // The first of equals, in the map's order.
+        let best = self.tried.iter().min_by(|a, b| a.1.total_cmp(b.1));
+        best.map(|(&point, &worst)| (point, worst)).expect("the grid is not empty")
+    }
+}
