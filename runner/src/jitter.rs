@@ -25,8 +25,9 @@ use std::fmt::Write;
 
 /// Busy tasks on each CPU; two, so that every expired slice is a switch.
 const HOGS_PER_CPU: usize = 2;
-/// Edges of the bins on either side of the wanted time, in us.
-const EDGES_US: [i64; 9] = [1, 5, 10, 25, 50, 100, 250, 500, 1000];
+/// Edges of the bins on either side of the wanted time, in us; those that are finer than the
+/// guest's own buckets are left out.
+const EDGES_US: [u32; 11] = [1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000];
 /// The 99th percentile of tick intervals may be so many periods before nothing can be told.
 const TELLABLE_PERIODS: u64 = 2;
 /// Part of the ticks that may be missed before nothing can be told.
@@ -191,8 +192,12 @@ fn disturbance(cpus: &[CpuAnswer], period_ns: u64) -> Option<String> {
 
 /// Sorts values by their distance from `wanted`.
 fn bins(values: &Histogram, wanted: u64) -> Vec<Bin> {
+    // Values near `wanted` are known to 1/64 of the power of two below it.
+    let resolution_ns = (1_u64 << wanted.max(1).ilog2()) / 64;
+    let tellable = EDGES_US.into_iter().filter(|&us| u64::from(us) * 1000 > resolution_ns);
+    let tellable: Vec<i64> = tellable.map(i64::from).collect();
     let edges: Vec<i64> =
-        EDGES_US.iter().rev().map(|&us| -us).chain(EDGES_US.iter().copied()).collect();
+        tellable.iter().rev().map(|&us| -us).chain(tellable.iter().copied()).collect();
     let mut bins: Vec<Bin> = (0..=edges.len())
         .map(|at| Bin {
             from_us: at.checked_sub(1).map(|at| edges[at]),

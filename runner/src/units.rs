@@ -99,10 +99,11 @@ pub fn exact_unsigned(ns: u64) -> String {
 /// Writes a measured time with three significant decimals at most: `2.998 ms`, `17 us`.
 pub fn rounded(ns: f64) -> String {
     let length = ns.abs();
+    // Each border lies where the smaller unit would be rounded up to 1000.
     match length {
-        _ if length >= 1e9 => format!("{:.3} s", ns / 1e9),
-        _ if length >= 1e6 => format!("{:.3} ms", ns / 1e6),
-        _ if length >= 1e3 => format!("{:.1} us", ns / 1e3),
+        _ if length >= 999.9995e6 => format!("{:.3} s", ns / 1e9),
+        _ if length >= 999.95e3 => format!("{:.3} ms", ns / 1e6),
+        _ if length >= 999.5 => format!("{:.1} us", ns / 1e3),
         _ => format!("{ns:.0} ns"),
     }
 }
@@ -143,5 +144,7 @@ mod tests {
         assert_eq!(exact(2_800_000), "2.8ms");
         assert_eq!(exact(500_000_000), "500ms");
         assert_eq!(rounded(2_998_123.0), "2.998 ms");
+        assert_eq!(rounded(999_984.0), "1.000 ms");
+        assert_eq!(rounded(999_900.0), "999.9 us");
     }
 }

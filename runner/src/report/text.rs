@@ -117,7 +117,7 @@ fn task_row(task: &TaskDocument) -> Vec<String> {
         switches.block.to_string(),
         switches.yields.to_string(),
         switches.migrate.to_string(),
-        units::rounded(task.stint_ns.mean),
+        if task.stint_ns.count == 0 { "-".into() } else { units::rounded(task.stint_ns.mean) },
         stint_ticks(task),
         task.extra_ticks.to_string(),
         if latency.count == 0 { "-".into() } else { units::rounded(latency.max as f64) },
