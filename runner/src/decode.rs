@@ -3,8 +3,8 @@
 //! Pure: bytes in, a result out. Knows neither QEMU nor time.
 //!
 //! Invariants:
-//! 1. Memory is bounded whatever the guest sends: lines are cut at [`LINE_LIMIT`], console lines
-//!    kept to the last [`CONSOLE_LINES`], records land in places counted out beforehand.
+//! 1. Memory is bounded whatever the guest sends: lines are cut at 4 KiB, of the console only the
+//!    last lines are kept, records land in places counted out beforehand.
 //! 2. The first fault is the one reported. What follows a broken line is usually its echo.
 //! 3. [`Decoder::finish`] says `Ok` only for a report that is complete and undamaged. A report
 //!    that merely looks right is worth nothing: a lost line is a wrong number somewhere.

@@ -89,9 +89,9 @@ macro_rules! records {
                 }
             }
 
-            pub(crate) fn parse_fields<'a>(
+            pub(crate) fn parse_fields(
                 kind: &str,
-                tokens: &mut dyn Iterator<Item = &'a str>,
+                tokens: &mut dyn Iterator<Item = &str>,
             ) -> Result<Self, LineError> {
                 match kind {
                     $($kind => Ok(Self::$name($name {
@@ -104,8 +104,8 @@ macro_rules! records {
     };
 }
 
-fn parse_field<'a, T: Field>(
-    tokens: &mut dyn Iterator<Item = &'a str>,
+fn parse_field<T: Field>(
+    tokens: &mut dyn Iterator<Item = &str>,
     name: &'static str,
 ) -> Result<T, LineError> {
     tokens
