@@ -7,7 +7,7 @@
 use crate::{KERNEL_OFFSET, PHYSICAL_MEMORY_OFFSET};
 use bootloader_api::BootInfo;
 use bootloader_api::info::{MemoryRegion, MemoryRegionKind, MemoryRegions, Optional};
-use core::ptr::addr_of_mut;
+use core::cell::UnsafeCell;
 
 const MAGIC: u32 = 0x336e_c578;
 const E820_RAM: u32 = 1;
@@ -58,6 +58,12 @@ unsafe extern "C" {
     fn _start(boot_info: &'static mut BootInfo) -> !;
 }
 
+/// Memory for what outlives the entry code, borrowed by it alone.
+struct Once<T>(UnsafeCell<T>);
+
+// SAFETY: `pvh_main` runs once, on the only CPU that is up, and nobody else names the statics.
+unsafe impl<T> Sync for Once<T> {}
+
 /// Regions under construction: usable memory minus what is in use.
 struct Regions {
     regions: &'static mut [MemoryRegion; MAX_REGIONS],
@@ -91,8 +97,9 @@ impl Regions {
 
 /// Called by `entry` with the physical address of the start info block.
 pub(crate) extern "sysv64" fn pvh_main(start_info: u64) -> ! {
-    static mut REGIONS: [MemoryRegion; MAX_REGIONS] = [MemoryRegion::empty(); MAX_REGIONS];
-    static mut BOOT_INFO: Option<BootInfo> = None;
+    static REGIONS: Once<[MemoryRegion; MAX_REGIONS]> =
+        Once(UnsafeCell::new([MemoryRegion::empty(); MAX_REGIONS]));
+    static BOOT_INFO: Once<Option<BootInfo>> = Once(UnsafeCell::new(None));
 
     // SAFETY: QEMU put the block there, below 4 GiB, which the entry tables map.
     let info = unsafe { &*(physical(start_info) as *const StartInfo) };
@@ -117,7 +124,7 @@ pub(crate) extern "sysv64" fn pvh_main(start_info: u64) -> ! {
     };
 
     // SAFETY: this function runs once, on one CPU; nobody else names the static.
-    let regions = unsafe { &mut *addr_of_mut!(REGIONS) };
+    let regions = unsafe { &mut *REGIONS.0.get() };
     let mut regions = Regions { regions, len: 0 };
     for entry in map {
         let kind = match entry.kind {
@@ -149,7 +156,7 @@ pub(crate) extern "sysv64" fn pvh_main(start_info: u64) -> ! {
     boot_info.kernel_len = image.1 - image.0;
 
     // SAFETY: as for REGIONS; the reference is handed on for good.
-    let slot = unsafe { &mut *addr_of_mut!(BOOT_INFO) };
+    let slot = unsafe { &mut *BOOT_INFO.0.get() };
     let boot_info = slot.insert(boot_info);
     // SAFETY: `entry_point!` in the kernel defines `_start` with this signature.
     unsafe { _start(boot_info) }

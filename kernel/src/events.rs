@@ -189,7 +189,7 @@ pub(crate) fn on_timer() {
         });
         let Some((at_ns, event, missed)) = due else { break };
         cpu.account.lock().timer_event(read_ns - at_ns, missed);
-        handle(cpu, event, read_ns);
+        handle(cpu, event);
         // The task whose burst ended acts on it first.
         if cpu.need_resched() || event == Event::BurstEnd {
             break;
@@ -198,10 +198,11 @@ pub(crate) fn on_timer() {
     cpu.local.with(arm);
 }
 
-fn handle(cpu: &'static Cpu, event: Event, read_ns: u64) {
+fn handle(cpu: &'static Cpu, event: Event) {
     match event {
         Event::Begin => {
             cpu.local.with(|local| local.timers.start_periodic());
+            tick::begin(cpu);
             cpu.set_need_resched();
         }
         Event::Wake(id) => wakeup::wake(task::by_id(id)),
@@ -218,7 +219,7 @@ fn handle(cpu: &'static Cpu, event: Event, read_ns: u64) {
                 rq.request_resched(cpu, crate::sched::Why::Slice);
             }
         }
-        Event::Tick => tick::tick(cpu, read_ns),
+        Event::Tick => tick::tick(cpu),
         Event::End => run::end(cpu),
     }
 }

@@ -140,9 +140,9 @@ word_field! {
         StintTicks = "stint_ticks",
         /// Task: from wake-up to running, ns.
         WakeupLatency = "wakeup_latency_ns",
-        /// CPU: from tick to tick, as read in the handler, ns.
+        /// CPU: from tick to tick, ns.
         TickInterval = "tick_interval_ns",
-        /// CPU: how long after its time a timer event was handled, ns.
+        /// CPU, real clock: how long after its time a timer event was handled, ns.
         TimerLate = "timer_late_ns",
     }
 }

@@ -12,10 +12,10 @@ use crate::run;
 use abi::Clock;
 use eevdf::Resched;
 
-/// The tick of this CPU, read by the counter at `read_ns`.
-pub(crate) fn tick(cpu: &Cpu, read_ns: u64) {
-    cpu.account.lock().tick(read_ns);
+/// The tick of this CPU.
+pub(crate) fn tick(cpu: &Cpu) {
     let now = cpu.local.with(|local| local.time.now());
+    cpu.account.lock().tick(now);
     {
         let mut rq = cpu.rq.lock();
         rq.advance_with_error(now, run::config().tick_error_ns);
@@ -29,14 +29,23 @@ pub(crate) fn tick(cpu: &Cpu, read_ns: u64) {
             rq.request_resched(cpu, Why::Wakeup);
         }
     }
-    match run::config().irq_cost_ns {
-        0 => {}
-        cost => spend(cpu, now, cost),
-    }
+    spend_irq_cost(cpu, now);
 }
 
-/// Lets `cost` ns pass that nobody is charged for.
-fn spend(cpu: &Cpu, now: u64, cost: u64) {
+/// The interrupt that begins the run stands for the tick at time 0: it costs as much, or the
+/// first stint would have a cheaper tick than all others.
+pub(crate) fn begin(cpu: &Cpu) {
+    let now = cpu.local.with(|local| local.time.now());
+    cpu.rq.lock().advance(now);
+    spend_irq_cost(cpu, now);
+}
+
+/// Lets the tick's own time pass, which nobody is charged for.
+fn spend_irq_cost(cpu: &Cpu, now: u64) {
+    let cost = run::config().irq_cost_ns;
+    if cost == 0 {
+        return;
+    }
     let start = match run::config().clock {
         Clock::Virtual => now,
         Clock::Real => clock::now_ns(),

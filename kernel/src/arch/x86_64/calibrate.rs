@@ -135,30 +135,26 @@ pub(crate) fn lapic_hz_against_tsc(tsc_hz: u64) -> u64 {
 
 /// The HPET's main counter, switched on; `None` if its registers make no sense.
 fn hpet(address: u64) -> Option<Clock> {
-    const CAPABILITIES: usize = 0;
-    const CONFIGURATION: usize = 2;
-    const MAIN_COUNTER: usize = 30;
+    // Offsets in the register block.
+    const CAPABILITIES: u64 = 0x00;
+    const CONFIGURATION: u64 = 0x10;
+    const MAIN_COUNTER: u64 = 0xf0;
     const ENABLE: u64 = 1;
     const IS_64_BIT: u64 = 1 << 13;
-    let registers = (PHYSICAL_MEMORY_OFFSET + address) as *mut u64;
+    let register = |offset| (PHYSICAL_MEMORY_OFFSET + address + offset) as *mut u64;
     // SAFETY: the firmware's table gives the register block; it is mapped uncached.
-    let capabilities = unsafe { registers.add(CAPABILITIES).read_volatile() };
+    let capabilities = unsafe { register(CAPABILITIES).read_volatile() };
     let period_fs = capabilities >> 32;
     // The specification's limit (2.4): at most 100 ns.
     if period_fs == 0 || period_fs > 100_000_000 {
         return None;
     }
     // SAFETY: as above.
-    let configuration = unsafe { registers.add(CONFIGURATION).read_volatile() };
+    let configuration = unsafe { register(CONFIGURATION).read_volatile() };
     // SAFETY: as above; starting the counter arms no interrupt.
-    unsafe { registers.add(CONFIGURATION).write_volatile(configuration | ENABLE) };
+    unsafe { register(CONFIGURATION).write_volatile(configuration | ENABLE) };
     let mask = if capabilities & IS_64_BIT == 0 { 0xffff_ffff } else { u64::MAX };
-    Some(Clock::Hpet {
-        // SAFETY: inside the register block.
-        counter: unsafe { registers.add(MAIN_COUNTER) },
-        hz: FEMTOSECONDS_PER_S / period_fs,
-        mask,
-    })
+    Some(Clock::Hpet { counter: register(MAIN_COUNTER), hz: FEMTOSECONDS_PER_S / period_fs, mask })
 }
 
 /// Channel 2 of the PIT: the one whose gate software holds and whose output goes nowhere.
@@ -170,8 +166,8 @@ mod pit {
     const COMMAND: u16 = 0x43;
     const GATE: u16 = 0x61;
     /// Channel 2, low byte then high byte, rate generator.
-    const RATE_GENERATOR: u8 = 0b10_11_010_0;
-    const LATCH: u8 = 0b10_00_000_0;
+    const RATE_GENERATOR: u8 = 0b1011_0100;
+    const LATCH: u8 = 0b1000_0000;
 
     fn write(port: u16, value: u8) {
         // SAFETY: the PIT and its gate; nothing else uses channel 2.
