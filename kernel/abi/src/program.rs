@@ -30,6 +30,53 @@ pub enum Op {
     Jump(u32),
     /// End the task. So does the end of the program.
     Exit,
+    /// Break the guest in this way, to see that it is noticed and told apart from others.
+    Crash(Crash),
+}
+
+/// Ways to break the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Crash {
+    /// A failed assertion.
+    Panic,
+    /// Endless recursion, into the guard page of the task's stack.
+    StackOverflow,
+    /// A read through a null pointer.
+    NullRead,
+    /// A write to the kernel's code.
+    CodeWrite,
+    /// A jump into data.
+    DataExecute,
+    /// Nothing happens any more, interrupts off.
+    Hang,
+    /// A fault that cannot be handled: the machine resets.
+    TripleFault,
+}
+
+impl Crash {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Panic,
+        Self::StackOverflow,
+        Self::NullRead,
+        Self::CodeWrite,
+        Self::DataExecute,
+        Self::Hang,
+        Self::TripleFault,
+    ];
+
+    /// The word on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Panic => "panic",
+            Self::StackOverflow => "stack-overflow",
+            Self::NullRead => "null-read",
+            Self::CodeWrite => "code-write",
+            Self::DataExecute => "data-execute",
+            Self::Hang => "hang",
+            Self::TripleFault => "triple-fault",
+        }
+    }
 }
 
 /// A task's operations, run from the first one on.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"SLICELAB";
 /// Version of the scenario's encoding and of the records; both sides must agree.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 const HEADER_LEN: usize = 20;
 static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
@@ -240,7 +240,7 @@ mod tests {
             assert_eq!(Scenario::from_image(&bad), Err(ScenarioError::Damaged), "byte {byte}");
         }
         let mut other = good;
-        other[8] = 9;
-        assert_eq!(Scenario::from_image(&other), Err(ScenarioError::Version(9)));
+        other[8] = 99;
+        assert_eq!(Scenario::from_image(&other), Err(ScenarioError::Version(99)));
     }
 }

@@ -9,7 +9,7 @@ mod semaphore;
 
 pub(crate) use semaphore::init as init_semaphores;
 
-use crate::arch::without_interrupts;
+use crate::arch::{self, without_interrupts};
 use crate::sched::{self, Leave};
 use crate::task::{self, Task};
 use crate::{cpu, run};
@@ -40,6 +40,7 @@ fn run_program(task: &'static Task) {
             Op::Yield => without_interrupts(|| sched::schedule(Leave::Yields)),
             Op::Jump(to) => at = to as usize,
             Op::Exit => return,
+            Op::Crash(crash) => arch::crash::crash(crash),
         }
     }
 }

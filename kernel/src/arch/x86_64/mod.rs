@@ -5,6 +5,7 @@ pub(crate) mod calibrate;
 pub(crate) mod clock;
 mod context;
 pub(crate) mod cpu_start;
+pub(crate) mod crash;
 mod descriptors;
 pub(crate) mod exit;
 mod interrupts;
