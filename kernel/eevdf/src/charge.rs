@@ -6,6 +6,7 @@
 //!
 //! Source: `update_curr()`, `update_deadline()`.
 
+use crate::entity::EntityId;
 use crate::feature::Feature;
 use crate::node::Node;
 use crate::rules::SliceEnd;
@@ -68,7 +69,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     }
 
     /// Gives an entity that is not in the tree a whole request from where it stands.
-    pub(crate) fn renew_request(&mut self, id: crate::EntityId) {
+    pub(crate) fn renew_request(&mut self, id: EntityId) {
         let rules = self.rules;
         let entity = &mut self.node_mut(id).entity;
         entity.refresh_slice(&rules);

@@ -135,7 +135,7 @@ impl Entity {
         }
     }
 
-    /// Gives up lag and deadline distance as a sleeper does, or keeps the distance for the next placement.
+    /// Turns the deadline into a distance for the next placement, if it is to survive that.
     pub(crate) fn leave(&mut self, keeps_deadline: bool, rules: &Rules) {
         if keeps_deadline && rules.has(Feature::PlaceRelDeadline) {
             self.deadline = self.deadline.wrapping_sub(self.vruntime);

@@ -7,13 +7,12 @@
 //! Source: TR-95-22, section 4; `reweight_entity()`, `reweight_eevdf()`; "sched/eevdf: Fix vruntime
 //! adjustment on reweight", "sched/fair: Revert 6d71a9c61604".
 
-use crate::entity::{Attr, EntityId, rescale};
+use crate::entity::{Attr, Entity, EntityId, rescale};
 use crate::node::Node;
 use crate::protect::Guard;
 use crate::rules::{ProtectOn, ReweightProtect, ReweightRule};
 use crate::runqueue::{RunQueue, Running};
 use crate::time::distance;
-use crate::weight::Weight;
 
 impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     /// Changes the attributes of a queued entity, running, waiting or delayed.
@@ -60,8 +59,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         let running = self.running.filter(|running| running.id == id);
         self.detach(id);
         self.place(&mut entity, false, self.nr_queued());
-        self.node_mut(id).entity = entity;
-        self.put_back(id, running);
+        self.put_back(id, running, entity);
     }
 
     fn scale_deadline(&mut self, id: EntityId, attr: Attr) {
@@ -94,78 +92,62 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
 
     /// Scales lag and deadline around `mean`, and puts the entity where they say.
     fn scale_around(&mut self, id: EntityId, attr: Attr, mean: u64, lag: i64) {
-        let rules = self.rules;
-        let mut entity = self.entity_of(id).clone();
-        let (from, to) = (entity.weight, attr.weight());
+        let old = self.entity_of(id).clone();
+        let mut new = old.clone();
+        new.weight = attr.weight();
+        new.set_slice(attr, &self.rules);
+        let scaled = |distance| rescale(distance, old.weight, new.weight);
+        // A delayed entity is held to the lag it blocked with, so that scales too.
+        new.vlag = scaled(lag);
+        new.vruntime = mean.wrapping_add_signed(-new.vlag);
+        new.deadline = mean.wrapping_add_signed(scaled(distance(old.deadline, mean)));
         let running = self.running.filter(|running| running.id == id);
-        let until_deadline = rescale(distance(entity.deadline, mean), from, to);
-        let old_vruntime = entity.vruntime;
-        entity.vruntime = mean.wrapping_add_signed(-rescale(lag, from, to));
-        entity.deadline = mean.wrapping_add_signed(until_deadline);
-        entity.weight = to;
-        entity.set_slice(attr, &rules);
-        let new_vruntime = entity.vruntime;
         self.detach(id);
-        self.node_mut(id).entity = entity;
-        let running = running
-            .map(|running| self.scale_guard(running, from, to, mean, old_vruntime, new_vruntime));
-        self.put_back(id, running);
+        self.put_back(id, running.map(|running| self.scale_guard(running, &old, &new, mean)), new);
     }
 
     /// Leaves, changes and is placed again. A running entity is still counted in V and W while it is
     /// placed, at its old vruntime with its new weight.
     fn replace_reweighted(&mut self, id: EntityId, attr: Attr) {
-        let rules = self.rules;
-        let mut entity = self.entity_of(id).clone();
-        let (from, to, old_vruntime) = (entity.weight, attr.weight(), entity.vruntime);
+        let old = self.entity_of(id).clone();
+        let mut new = old.clone();
+        new.weight = attr.weight();
+        new.set_slice(attr, &self.rules);
         let mean = self.avg_vruntime();
-        entity.vlag = rescale(self.clamped_lag(id), from, to);
-        entity.deadline = rescale(distance(entity.deadline, old_vruntime), from, to) as u64;
-        entity.has_rel_deadline = true;
-        entity.weight = to;
-        entity.set_slice(attr, &rules);
+        new.vlag = rescale(self.clamped_lag(id), old.weight, new.weight);
+        let until_deadline = distance(old.deadline, old.vruntime);
+        new.deadline = rescale(until_deadline, old.weight, new.weight) as u64;
+        new.has_rel_deadline = true;
         let running = self.running.filter(|running| running.id == id);
         if running.is_none() {
             self.detach(id);
         } else {
-            self.node_mut(id).entity.weight = to;
+            self.node_mut(id).entity.weight = new.weight;
         }
         let others = self.nr_queued() - u32::from(running.is_some());
-        self.place(&mut entity, false, others);
-        let new_vruntime = entity.vruntime;
-        self.node_mut(id).entity = entity;
-        let running = running
-            .map(|running| self.scale_guard(running, from, to, mean, old_vruntime, new_vruntime));
-        self.put_back(id, running);
+        self.place(&mut new, false, others);
+        self.put_back(id, running.map(|running| self.scale_guard(running, &old, &new, mean)), new);
     }
 
     /// Returns the running entity with the end of its protection moved by the rule.
-    fn scale_guard(
-        &self,
-        running: Running,
-        from: Weight,
-        to: Weight,
-        mean: u64,
-        old_vruntime: u64,
-        new_vruntime: u64,
-    ) -> Running {
+    fn scale_guard(&self, running: Running, old: &Entity, new: &Entity, mean: u64) -> Running {
         let Guard::Until(end) = running.guard else { return running };
+        let scaled = |distance| rescale(distance, old.weight, new.weight);
         let end = match self.rules.variant.reweight_protect {
             ReweightProtect::Stale => end,
             ReweightProtect::AroundOwn => {
-                new_vruntime.wrapping_add_signed(rescale(distance(end, old_vruntime), from, to))
+                new.vruntime.wrapping_add_signed(scaled(distance(end, old.vruntime)))
             }
-            ReweightProtect::AroundMean => {
-                mean.wrapping_add_signed(rescale(distance(end, mean), from, to))
-            }
+            ReweightProtect::AroundMean => mean.wrapping_add_signed(scaled(distance(end, mean))),
         };
         Running { guard: Guard::Until(end), ..running }
     }
 
     /// Puts a changed entity back where it was: running, or in the tree.
-    fn put_back(&mut self, id: EntityId, running: Option<Running>) {
+    fn put_back(&mut self, id: EntityId, running: Option<Running>, entity: Entity) {
+        self.node_mut(id).entity = entity;
         match running {
-            Some(running) => self.running = Some(running),
+            Some(_) => self.running = running,
             None => self.insert(id),
         }
     }

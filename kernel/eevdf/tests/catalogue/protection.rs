@@ -265,3 +265,22 @@ fn slice_timer() {
         assert_eq!(Cpu::with(plain, &[Attr::default(); 2]).rq.hrtick_delay_ns(), None, "off");
     }
 }
+
+/// 7.3: with a shorter slice waiting, the running entity is kept exactly until it is not eligible.
+#[test]
+fn beside_a_short_slice_protection_ends_with_eligibility() {
+    for (preset, kept_ms) in [(Preset::V7_0, 2), (Preset::V7_3, 5)] {
+        let mut cpu = Cpu::with(rules(preset, 1000, 3 * MS), &[slice(10 * MS), slice(2 * MS)]);
+        assert_eq!(cpu.pick(), B);
+        // Nobody acts on the reschedule for a while, so that A is owed more than B's slice.
+        let _ = cpu.run(5 * MS);
+        assert_eq!(cpu.pick(), A);
+        let mut kept = 0;
+        while cpu.run(MS) == Resched::No {
+            kept += 1;
+            assert!(cpu.rq.is_eligible(A));
+        }
+        // 7.0 counts v == vprot as over; 7.3 keeps A while v == V.
+        assert_eq!(kept, if preset == Preset::V7_3 { kept_ms } else { kept_ms - 1 }, "{preset:?}");
+    }
+}

@@ -158,3 +158,20 @@ fn a_new_slice_leaves_the_deadline_of_this_request() {
         assert_eq!(cpu.left(A), 500 * US, "{preset:?}");
     }
 }
+
+/// A sleeper held to the debt it blocked with is held to the same debt in real time.
+#[test]
+fn a_delayed_entity_keeps_its_real_debt() {
+    for preset in [Preset::V6_12, Preset::V7_0, Preset::V7_3] {
+        let mut cpu = Cpu::with(rules(preset, 1000, 3 * MS), &[Attr::default(); 2]);
+        cpu.pick();
+        let _ = cpu.run(2 * MS);
+        assert_eq!(cpu.dequeue(A, eevdf::Dequeue::Sleep), eevdf::Dequeued::Delayed);
+        cpu.set_attr(A, nice(5));
+        assert!(cpu.rq.is_delayed(A));
+        cpu.rq.requeue_delayed(A, cpu.now);
+        cpu.check();
+        let lag = weighted_lag(&cpu, A);
+        assert!((lag + MS as i64).abs() <= 2, "{preset:?}: real lag {lag}");
+    }
+}
