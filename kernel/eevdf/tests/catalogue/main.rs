@@ -15,4 +15,5 @@ mod delayed;
 mod placement;
 mod protection;
 mod reweight;
+mod wakeups;
 mod yielding;
