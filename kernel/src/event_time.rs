@@ -10,7 +10,8 @@
 //! one switch: tasks that only pass the CPU around, without computing, fall back to the
 //! counter with the second, or time would stand still.
 //!
-//! Time never goes back on a CPU, whatever another CPU's wake-up says.
+//! Time never goes back on a CPU, whatever another CPU's wake-up says, and never beyond the end
+//! of the run, however late the host lets that be noticed.
 
 use crate::arch::clock;
 use abi::Clock;
@@ -20,6 +21,7 @@ use abi::Clock;
 pub(crate) struct EventTime {
     clock: Clock,
     latest_ns: u64,
+    end_ns: u64,
     event: Option<Event>,
 }
 
@@ -31,14 +33,19 @@ struct Event {
 
 impl EventTime {
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, latest_ns: 0, event: None }
+        Self { clock, latest_ns: 0, end_ns: u64::MAX, event: None }
     }
 
     /// The time now, ns.
     pub(crate) fn now(&mut self) -> u64 {
         let now = self.event.map_or_else(clock::now_ns, |event| event.at_ns);
-        self.latest_ns = self.latest_ns.max(now);
+        self.latest_ns = self.latest_ns.max(now).min(self.end_ns);
         self.latest_ns
+    }
+
+    /// Sets the end of the run.
+    pub(crate) fn set_end(&mut self, end_ns: u64) {
+        self.end_ns = end_ns;
     }
 
     /// An event that was due at `at_ns` is being handled.

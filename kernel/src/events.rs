@@ -6,8 +6,8 @@
 //! time of whatever else came due meanwhile; the rest fires again right away.
 //!
 //! The n-th tick is due n / HZ seconds after the start, computed from n: no error adds up, at
-//! any HZ. In periodic mode the LAPIC makes the ticks by itself, and everything else waits for
-//! the next one, as timers do in a kernel without high-resolution timers.
+//! any HZ. In periodic mode the LAPIC makes the ticks by itself; everything else waits for the
+//! next one and happens at its time, as timers do in a kernel without high-resolution timers.
 //!
 //! Runs in interrupt context, interrupts off, no lock held on entry.
 
@@ -124,6 +124,16 @@ impl Timers {
         }
     }
 
+    /// Whether the timer fires by itself, at every tick and at nothing else.
+    fn is_periodic(&self) -> bool {
+        self.mode == TickMode::Periodic && self.has_begun && self.is_set()
+    }
+
+    /// When something happens that was to happen at `at_ns` and is handled at `now_ns`.
+    fn happens_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
+        if self.is_periodic() { self.tick_ns(self.ticks_until(now_ns)).max(at_ns) } else { at_ns }
+    }
+
     fn tick_ns(&self, number: u64) -> u64 {
         self.begin_ns + (u128::from(number) * 1_000_000_000 / u128::from(self.hz)) as u64
     }
@@ -179,19 +189,24 @@ impl Timers {
 /// The timer fired.
 pub(crate) fn on_timer() {
     let cpu = cpu::this();
-    cpu.local.with(|local| local.timers.armed_ns = None);
+    let is_periodic = cpu.local.with(|local| {
+        local.timers.armed_ns = None;
+        local.timers.is_periodic()
+    });
     loop {
         let read_ns = clock::now_ns();
         let due = cpu.local.with(|local| {
             let (at_ns, event, missed) = local.timers.take_due(read_ns)?;
-            local.time.begin_event(at_ns);
-            Some((at_ns, event, missed))
+            let happens_ns = local.timers.happens_ns(at_ns, read_ns);
+            local.time.begin_event(happens_ns);
+            Some((happens_ns, event, missed))
         });
-        let Some((at_ns, event, missed)) = due else { break };
-        cpu.account.lock().timer_event(read_ns - at_ns, missed);
+        let Some((happens_ns, event, missed)) = due else { break };
+        cpu.account.lock().timer_event(read_ns - happens_ns, missed);
         handle(cpu, event);
-        // The task whose burst ended acts on it first.
-        if cpu.need_resched() || event == Event::BurstEnd {
+        // The task whose burst ended acts on it first. A periodic timer does not fire again for
+        // what is left, so nothing may be.
+        if !is_periodic && (cpu.need_resched() || event == Event::BurstEnd) {
             break;
         }
     }
@@ -249,7 +264,7 @@ pub(crate) fn on_reschedule() {
 /// Sets the timer to the next event, where that changed.
 pub(crate) fn arm(local: &mut Local) {
     let timers = &mut local.timers;
-    if timers.mode == TickMode::Periodic && timers.has_begun {
+    if timers.is_periodic() {
         return;
     }
     let next = timers.next().map(|(at, _)| at);

@@ -95,7 +95,9 @@ pub(crate) fn take_over(local: &mut Local) -> bool {
     if start_ns == 0 || local.timers.is_set() {
         return false;
     }
-    local.timers.set_run(start_ns, start_ns + config().duration_ns);
+    let end_ns = start_ns + config().duration_ns;
+    local.timers.set_run(start_ns, end_ns);
+    local.time.set_end(end_ns);
     true
 }
 
