@@ -9,9 +9,9 @@
 use crate::entity::EntityId;
 use crate::feature::Feature;
 use crate::node::Node;
-use crate::rules::SliceEnd;
 use crate::runqueue::{Resched, RunQueue};
 use crate::time::{before, distance};
+use crate::variant::SliceEnd;
 
 impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     /// Charges the running entity for the time until `now`, and returns the strongest reschedule

@@ -20,9 +20,9 @@
 use crate::entity::{Entity, EntityId};
 use crate::feature::Feature;
 use crate::node::{NIL, Node, Place};
-use crate::rules::DelayedLag;
 use crate::runqueue::{Enqueue, RunQueue};
 use crate::time::distance;
+use crate::variant::DelayedLag;
 
 impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     /// Starts to delay a queued entity.

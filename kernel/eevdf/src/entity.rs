@@ -7,7 +7,8 @@
 //! Source: `struct sched_entity`; "sched/fair: Implement an EEVDF-like scheduling policy".
 
 use crate::feature::Feature;
-use crate::rules::{ForkRule, Rules, SliceRule};
+use crate::rules::Rules;
+use crate::variant::{ForkRule, SliceRule};
 use crate::weight::{IDLE_POLICY_WEIGHT, Nice, Weight};
 
 /// A dense task number below the capacity of every queue; it names the same task on all of them.

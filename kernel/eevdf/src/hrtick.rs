@@ -4,9 +4,9 @@
 
 use crate::feature::Feature;
 use crate::node::Node;
-use crate::rules::HrtickRule;
 use crate::runqueue::{Resched, RunQueue};
 use crate::time::distance;
+use crate::variant::HrtickRule;
 
 /// The timer is never set shorter; below, it would cost more than it gives.
 const MIN_DELAY_NS: u64 = 10_000;

@@ -12,9 +12,9 @@
 use crate::entity::EntityId;
 use crate::feature::Feature;
 use crate::node::Node;
-use crate::rules::{DelayedLag, LagClamp};
 use crate::runqueue::RunQueue;
 use crate::time::distance;
+use crate::variant::{DelayedLag, LagClamp};
 
 impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     /// Returns the lag a queued entity may keep in either direction, in its virtual nanoseconds.

@@ -38,7 +38,7 @@
 //! | file | decides |
 //! | --- | --- |
 //! | `weight`, `time` | units: nice levels, virtual time, clocks that wrap |
-//! | `feature`, `rules`, `preset` | which kernel this is |
+//! | `feature`, `variant`, `preset`, `rules` | which kernel this is |
 //! | `entity`, `node`, `tree`, `avg` | what is kept: the entity, the arena, the order, V |
 //! | `runqueue`, `inspect` | joining and leaving; looking |
 //! | `place`, `lag`, `charge` | where an entity starts, what it may keep, what it pays |
@@ -77,6 +77,7 @@ mod rules;
 mod runqueue;
 mod time;
 mod tree;
+mod variant;
 mod weight;
 mod yielding;
 
@@ -87,11 +88,12 @@ pub use node::Node;
 pub use pick::{Pick, PickReason};
 pub use preempt::Wake;
 pub use preset::Preset;
-pub use rules::{
+pub use rules::{RuleValue, Rules, TunableScaling};
+pub use runqueue::{Dequeue, Dequeued, Enqueue, Resched, RunQueue};
+pub use variant::{
     BaseRule, BuddyPick, DelayedInTest, DelayedLag, DelayedWakee, ForkRule, ForkWakee, HrtickRule,
     IdleCurr, LagClamp, NextBuddyRule, PendingResched, ProtectOn, ProtectShrink, Protection,
-    ReschedRule, ReweightProtect, ReweightRule, RuleValue, Rules, ShortWakee, SliceEnd, SliceRule,
-    TunableScaling, Variant, VtMath, YieldRule,
+    ReschedRule, ReweightProtect, ReweightRule, ShortWakee, SliceEnd, SliceRule, Variant, VtMath,
+    YieldRule,
 };
-pub use runqueue::{Dequeue, Dequeued, Enqueue, Resched, RunQueue};
 pub use weight::{IDLE_POLICY_WEIGHT, NICE_0_WEIGHT, Nice};

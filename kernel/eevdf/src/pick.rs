@@ -9,9 +9,9 @@ use crate::entity::{Entity, EntityId};
 use crate::feature::Feature;
 use crate::node::{Node, Place};
 use crate::protect::Guard;
-use crate::rules::BuddyPick;
 use crate::runqueue::{Resched, RunQueue, Running};
 use crate::time::before;
+use crate::variant::BuddyPick;
 
 /// What the CPU is to do.
 #[must_use]

@@ -9,12 +9,12 @@
 use crate::entity::{EntityId, Policy};
 use crate::feature::Feature;
 use crate::node::Node;
-use crate::rules::{
+use crate::runqueue::{Resched, RunQueue};
+use crate::time::before;
+use crate::variant::{
     BuddyPick, DelayedInTest, DelayedWakee, ForkWakee, IdleCurr, NextBuddyRule, PendingResched,
     ProtectShrink, ReschedRule, ShortWakee,
 };
-use crate::runqueue::{Resched, RunQueue};
-use crate::time::before;
 
 /// How long a synchronous waker runs on before its wakee may preempt it (the migration cost).
 const SYNC_RUN_NS: u64 = 500_000;
@@ -101,6 +101,12 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
             }
         }
 
+        self.wins(wakee, is_short)
+    }
+
+    /// Picks with the wakee in the queue, and does what the outcome asks for.
+    fn wins(&mut self, wakee: EntityId, is_short: bool) -> bool {
+        let variant = self.rules.variant;
         let winner = self.pick_in_test(!is_short);
         if winner == Some(wakee) {
             if is_short {
@@ -115,11 +121,11 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         if is_short
             && variant.short_wakee == ShortWakee::PreemptsIfEligible
             && self.is_eligible(wakee)
+            && self.set_next_buddy(wakee)
         {
             // The pick would go to somebody else who waits with an earlier deadline; as the next
             // buddy the short one is served first.
             self.cancel_protection();
-            self.next_buddy = Some(wakee);
             return true;
         }
         self.shrink_after_losing(is_short);
@@ -163,10 +169,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         let deadline = self.entity_of(wakee).deadline;
         let is_earliest =
             self.next_buddy.is_none_or(|buddy| before(deadline, self.entity_of(buddy).deadline));
-        if is_earliest {
-            self.next_buddy = Some(wakee);
-        }
-        is_earliest
+        is_earliest && self.set_next_buddy(wakee)
     }
 
     /// Lets a waker that is about to sleep finish, within reason (order of the two tests deduced,

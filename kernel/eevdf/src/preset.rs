@@ -5,11 +5,12 @@
 //! trees and from commit subjects, not checked against those trees.
 
 use crate::feature::{Feature, Features};
-use crate::rules::{
+use crate::rules::{RuleValue, Rules};
+use crate::variant::{
     BaseRule, BuddyPick, DelayedInTest, DelayedLag, DelayedWakee, ForkRule, ForkWakee, HrtickRule,
     IdleCurr, LagClamp, NextBuddyRule, PendingResched, ProtectOn, ProtectShrink, Protection,
-    ReschedRule, ReweightProtect, ReweightRule, RuleValue, Rules, ShortWakee, SliceEnd, SliceRule,
-    Variant, VtMath, YieldRule,
+    ReschedRule, ReweightProtect, ReweightRule, ShortWakee, SliceEnd, SliceRule, Variant, VtMath,
+    YieldRule,
 };
 
 /// A Linux release whose decisions can be reproduced.

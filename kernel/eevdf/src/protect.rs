@@ -12,9 +12,9 @@
 use crate::entity::Entity;
 use crate::feature::Feature;
 use crate::node::Node;
-use crate::rules::{ProtectShrink, Protection};
 use crate::runqueue::{RunQueue, Running};
 use crate::time::{before, earlier};
+use crate::variant::{ProtectShrink, Protection};
 
 /// The protection of the running entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

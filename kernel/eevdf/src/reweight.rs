@@ -10,9 +10,9 @@
 use crate::entity::{Attr, Entity, EntityId, rescale};
 use crate::node::Node;
 use crate::protect::Guard;
-use crate::rules::{ProtectOn, ReweightProtect, ReweightRule};
 use crate::runqueue::{RunQueue, Running};
 use crate::time::distance;
+use crate::variant::{ProtectOn, ReweightProtect, ReweightRule};
 
 impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     /// Changes the attributes of a queued entity, running, waiting or delayed.

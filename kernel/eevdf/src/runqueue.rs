@@ -15,9 +15,10 @@ use crate::entity::{Entity, EntityId};
 use crate::feature::Feature;
 use crate::node::{NIL, Node, Place};
 use crate::protect::Guard;
-use crate::rules::{BaseRule, ReschedRule, Rules};
+use crate::rules::Rules;
 use crate::time::{earlier, later};
 use crate::tree::Tree;
+use crate::variant::{BaseRule, ReschedRule};
 
 /// How an entity comes to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@
 //! Source: `sched_prio_to_weight`, `sched_prio_to_wmult`, `__calc_delta()`; "sched/fair: Use full
 //! weight to __calc_delta()" for the exact form.
 
-use crate::rules::VtMath;
+use crate::variant::VtMath;
 
 /// Weight of nice 0, and the fixed point of all conversions: its virtual time is real time.
 pub const NICE_0_WEIGHT: u32 = 1024;

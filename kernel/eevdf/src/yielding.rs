@@ -8,8 +8,8 @@
 
 use crate::entity::EntityId;
 use crate::node::{Node, Place};
-use crate::rules::YieldRule;
 use crate::runqueue::RunQueue;
+use crate::variant::YieldRule;
 
 impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     /// Yields on behalf of the running entity; the caller picks next. Alone on the queue, it keeps
