@@ -1,4 +1,4 @@
-//! Random sequences of everything a kernel may do, by the rules of every version.
+//! Random sequences of everything a kernel may do, by the rules of every version and by mixtures.
 //!
 //! Three queues go through the same sequence: one from zero, two whose virtual time and task clock are about
 //! to wrap, at 2^63 and 2^64. They must agree in all that does not name an absolute time. After
@@ -9,7 +9,7 @@ mod common;
 use common::{MS, nice};
 use eevdf::{
     Attr, Dequeue, Dequeued, Enqueue, Entity, EntityId, Feature, Features, Node, Pick, PickReason,
-    Policy, Preset, Resched, Rules, RunQueue, Wake,
+    Policy, Preset, Resched, Rules, RunQueue, Variant, Wake,
 };
 use proptest::prelude::*;
 
@@ -302,14 +302,56 @@ fn ops(count: usize) -> impl Strategy<Value = Op> {
     ]
 }
 
+/// Takes each rule from one of two versions, by its bit.
+fn mixed(a: Variant, b: Variant, bits: u32) -> Variant {
+    let mut bits = (0..u32::BITS).map(|bit| bits >> bit & 1 == 0);
+    macro_rules! mix {
+        ($($rule:ident),+) => {
+            Variant { $($rule: if bits.next().unwrap() { a.$rule } else { b.$rule }),+ }
+        };
+    }
+    mix!(
+        base,
+        vt_math,
+        lag_clamp,
+        slice,
+        fork,
+        protection,
+        protect_on,
+        protect_shrink,
+        slice_end,
+        reweight,
+        reweight_protect,
+        yielding,
+        delayed_lag,
+        buddy_pick,
+        next_buddy,
+        idle_curr,
+        short_wakee,
+        delayed_wakee,
+        fork_wakee,
+        delayed_in_test,
+        pending_resched,
+        resched,
+        hrtick,
+        hrtick_resched
+    )
+}
+
+/// The rules of a version; half of the time with features flipped, a third of it with rules of another
+/// version mixed in.
 fn rules() -> impl Strategy<Value = Rules> {
-    let hz = prop::sample::select(vec![100u32, 250, 1000]);
-    let flipped = prop_oneof![2 => Just(0u64), 1 => any::<u64>()];
-    (prop::sample::select(Preset::ALL.to_vec()), 1u32..9, hz, flipped).prop_map(
-        |(preset, cpus, hz, flipped)| {
+    let presets = || prop::sample::select(Preset::ALL.to_vec());
+    let machine = (1u32..9, prop::sample::select(vec![100u32, 250, 1000]));
+    let flipped = prop_oneof![Just(0u64), any::<u64>()];
+    let foreign = prop_oneof![2 => Just(0u32), 1 => any::<u32>()];
+    (presets(), presets(), machine, flipped, foreign).prop_map(
+        |(preset, other, (cpus, hz), flipped, foreign)| {
             let rules = Rules::new(preset, cpus, hz);
             let features = Features::from_bits(rules.features().bits() ^ flipped);
-            rules.with_features(features)
+            let mut rules = rules.with_features(features);
+            rules.variant = mixed(preset.variant(), other.variant(), foreign);
+            rules
         },
     )
 }
