@@ -21,8 +21,12 @@ use std::collections::VecDeque;
 const LINE_LIMIT: usize = 4096;
 /// Console lines kept for the error message.
 const CONSOLE_LINES: usize = 200;
+/// How a line of the error level is marked.
+const ERROR_MARK: &str = "[ERROR";
 /// What a panicking guest's console line contains.
-const PANIC_MARKS: [&str; 3] = ["panicked at", "PANIC", "panic]"];
+const PANIC_MARK: &str = "panicked at";
+/// Lines kept of the guest's own explanation, which may go on over several.
+const COMPLAINT_LINES: usize = 3;
 
 /// What is wrong with a guest's report.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -73,8 +77,13 @@ pub enum DecodeError {
     #[error("panic: {0}")]
     Panic(String),
     /// The guest gave up and said why.
-    #[error("{}", describe(.0))]
-    GaveUp(Fail),
+    #[error("{}{}{complaint}", describe(.fail), if .complaint.is_empty() { "" } else { ": " })]
+    GaveUp {
+        /// Its failure record.
+        fail: Fail,
+        /// What it wrote before.
+        complaint: String,
+    },
     /// The guest gave up and did not say why.
     #[error("the run failed and the guest gave no reason")]
     Failed,
@@ -111,7 +120,8 @@ pub struct Decoder {
     records: u64,
     end: Option<End>,
     fail: Option<Fail>,
-    panic: Option<String>,
+    complaint: Vec<String>,
+    is_complaining: bool,
     fault: Option<DecodeError>,
 }
 
@@ -127,7 +137,8 @@ impl Decoder {
             records: 0,
             end: None,
             fail: None,
-            panic: None,
+            complaint: Vec::new(),
+            is_complaining: false,
             fault: None,
         }
     }
@@ -172,11 +183,12 @@ impl Decoder {
             self.take_line(&mut |_| ());
         }
         // Where the guest says why it failed, that explains every other fault.
-        if let Some(text) = self.panic {
-            return Err(DecodeError::Panic(text));
+        let complaint = self.complaint.join(" ");
+        if complaint.contains(PANIC_MARK) {
+            return Err(DecodeError::Panic(complaint));
         }
         if let Some(fail) = self.fail {
-            return Err(DecodeError::GaveUp(fail));
+            return Err(DecodeError::GaveUp { fail, complaint });
         }
         if let Some(fault) = self.fault {
             return Err(fault);
@@ -213,14 +225,25 @@ impl Decoder {
     }
 
     fn take_console(&mut self, text: String, on_console: &mut dyn FnMut(&str)) {
-        if self.panic.is_none() && PANIC_MARKS.iter().any(|mark| text.contains(mark)) {
-            self.panic = Some(text.clone());
-        }
+        self.take_complaint(&text);
         on_console(&text);
         if self.console.len() == CONSOLE_LINES {
             self.console.pop_front();
         }
         self.console.push_back(text);
+    }
+
+    /// Keeps the first error: its line and those without a head of their own that go on with it.
+    fn take_complaint(&mut self, text: &str) {
+        let is_first =
+            self.complaint.is_empty() && (text.contains(ERROR_MARK) || text.contains(PANIC_MARK));
+        let goes_on =
+            self.is_complaining && !text.starts_with('[') && self.complaint.len() < COMPLAINT_LINES;
+        self.is_complaining = is_first || goes_on;
+        if self.is_complaining {
+            let message = text.split_once(ERROR_MARK).and_then(|(_, rest)| rest.split_once("] "));
+            self.complaint.push(message.map_or(text, |(_, message)| message).trim().to_owned());
+        }
     }
 
     fn take_record(&mut self, record: Record) -> Result<(), DecodeError> {

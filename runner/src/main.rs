@@ -21,7 +21,7 @@ fn main() -> ExitCode {
 }
 
 /// Lines of the guest's console shown with an error.
-const CONSOLE_LINES: usize = 20;
+const CONSOLE_LINES: usize = 40;
 
 fn complain(error: &Error) {
     let console = error.console();

@@ -4,7 +4,7 @@
 //! Tasks are numbered in the order in which loads are added.
 
 use crate::{error::Refusal, units};
-use abi::{CpuSet, Op, Program, TaskSpec, program, scenario::Policy};
+use abi::{CpuSet, Crash, Op, Program, TaskSpec, program, scenario::Policy};
 use std::ops::RangeInclusive;
 
 /// The most tasks a scenario may have.
@@ -132,6 +132,11 @@ impl Workload {
             self.yielders += 1;
         }
         Ok(())
+    }
+
+    /// Adds a task that breaks the guest after a while: `crash`.
+    pub fn crash(&mut self, how: Crash, after_ns: u64) {
+        self.add("crash".into(), vec![Op::Sleep(after_ns), Op::Crash(how)]);
     }
 
     /// Adds a task of any kind.

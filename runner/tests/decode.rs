@@ -157,13 +157,15 @@ fn buckets_must_add_up() {
 
 #[test]
 fn a_panic_explains_what_follows() {
-    let panic = "[    0.5][cpu1][ERROR panic] panicked at kernel/src/schedule.rs:17: boom";
     let error = changed(|lines| {
         lines.truncate(4);
-        lines.push(panic.into());
+        lines.push("[    0.5][cpu1][ERROR fail] panicked at kernel/src/schedule.rs:17:9:".into());
+        lines.push("boom".into());
         lines.push("@ta".into());
+        lines.push("[    0.6][cpu0][INFO  run] and more".into());
     });
-    assert_eq!(error.unwrap_err(), DecodeError::Panic(panic.into()));
+    let expected = "panicked at kernel/src/schedule.rs:17:9: boom";
+    assert_eq!(error.unwrap_err(), DecodeError::Panic(expected.into()));
 }
 
 #[test]
@@ -181,6 +183,14 @@ fn a_guest_that_gives_up_is_quoted() {
     })
     .unwrap_err();
     assert_eq!(error.to_string(), "it has 30 MiB of memory and needs 60; raise --memory");
+    let error = changed(|lines| {
+        lines.truncate(2);
+        lines.push("[    0.5][cpu0][ERROR fail] stack overflow in task 2".into());
+        let what = Failure::StackOverflow;
+        lines.push(machine_line(&Record::Fail(Fail { what, cpu: 0, have: 2, need: 0 })));
+    })
+    .unwrap_err();
+    assert!(error.to_string().ends_with("task 2: stack overflow in task 2"), "{error}");
 }
 
 #[test]

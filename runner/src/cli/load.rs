@@ -2,11 +2,13 @@
 
 use super::values;
 use crate::{error::Refusal, workload::Workload};
-use abi::{CpuSet, scenario::Policy};
+use abi::{CpuSet, Crash, scenario::Policy};
 use clap::Args;
 
 /// How long each task of a pair runs before it wakes the other, ns.
 const PAIR_RUN_NS: u64 = 50_000;
+/// When a crash comes, ns: all CPUs run tasks by then.
+const CRASH_AFTER_NS: u64 = 10_000_000;
 /// How long a yielder runs before it yields, ns.
 const YIELDER_RUN_NS: u64 = 100_000;
 
@@ -29,6 +31,9 @@ pub struct LoadArgs {
     /// Tasks that run for RUN [default: 100us] and yield (repeatable)
     #[arg(long, value_name = "N[:RUN]", value_parser = values::counted, allow_hyphen_values = true)]
     pub yielders: Vec<(usize, Option<u64>)>,
+    /// Break the guest in this way, to see that it is noticed
+    #[arg(long, value_name = "HOW", hide = true, value_parser = values::crash)]
+    pub crash: Option<Crash>,
     /// Nice values of the tasks in order, -20 to 19; the last one repeats [default: 0]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::nice, allow_hyphen_values = true)]
     pub nice: Vec<i8>,
@@ -62,6 +67,9 @@ impl LoadArgs {
         }
         for &(count, run_ns) in &self.yielders {
             load.yielders(count, run_ns.unwrap_or(YIELDER_RUN_NS))?;
+        }
+        if let Some(how) = self.crash {
+            load.crash(how, CRASH_AFTER_NS);
         }
         load.nice(&self.nice);
         load.slices(&self.slice);

@@ -1,7 +1,7 @@
 //! Readers of flag values. Each error says what would be right; clap adds flag and value.
 
 use crate::{config, units, workload};
-use abi::{Burn, Clock, CpuSet, MAX_CPUS, NohzMode, TickMode, scenario::Policy};
+use abi::{Burn, Clock, CpuSet, Crash, MAX_CPUS, NohzMode, TickMode, scenario::Policy};
 use clap::builder::RangedI64ValueParser;
 use eevdf::{Feature, Preset, TunableScaling};
 use std::time::Duration;
@@ -109,6 +109,11 @@ pub(super) fn policy(text: &str) -> Result<Policy, String> {
         ("idle", Policy::Idle),
     ];
     word(short, &words)
+}
+
+/// A way to break the guest.
+pub(super) fn crash(text: &str) -> Result<Crash, String> {
+    word(text, &Crash::ALL.map(|how| (how.name(), how)))
 }
 
 /// A nice value.

@@ -100,7 +100,7 @@ fn judge_exit(
         (Some(OK), Ok(records)) => return Ok(Finished { records, console, wall }),
         // The guest's own explanation beats whatever else can be said.
         (_, Err(DecodeError::Panic(text))) => GuestFailure::Panic(text),
-        (_, Err(error @ DecodeError::GaveUp(_))) => GuestFailure::GaveUp(error.to_string()),
+        (_, Err(error @ DecodeError::GaveUp { .. })) => GuestFailure::GaveUp(error.to_string()),
         (Some(OK), Err(error)) => GuestFailure::Report(error),
         (Some(STATUS_REFUSED), _) => {
             let stderr = match stderr.trim() {
