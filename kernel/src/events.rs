@@ -1,9 +1,9 @@
 //! One timer per CPU, many events: ticks, sleepers, ends of bursts, the slice timer.
 //!
 //! The timer is always set to the earliest. When it fires, what is due is handled in the order
-//! of its times (and, at one time, in the order of [`Event`]), each at its own time. Handling
-//! stops as soon as something wants the CPU, so that it gets it at that time and not at the
-//! time of whatever else came due meanwhile; the rest fires again right away.
+//! of its times (and, at one time, in the order of [`Event`]), each at its own time. Once
+//! something wants the CPU, handling stops with the last event of that time, so that it gets
+//! the CPU then and not when whatever else came due meanwhile; the rest fires again right away.
 //!
 //! The n-th tick is due n / HZ seconds after the start, computed from n: no error adds up, at
 //! any HZ. In periodic mode the LAPIC makes the ticks by itself; everything else waits for the
@@ -16,8 +16,8 @@ use crate::cpu::{self, Cpu, Local};
 use crate::run;
 use crate::sched::{tick, wakeup};
 use crate::task::{self, TaskId};
-use abi::TickMode;
 use abi::record::TimerMode;
+use abi::{Scenario, TickMode};
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use eevdf::Resched;
@@ -31,6 +31,8 @@ enum Event {
     Wake(TaskId),
     /// The running task has used the CPU time it wanted.
     BurstEnd,
+    /// The hypervisor takes the CPU away.
+    Steal,
     /// The slice timer (HRTICK).
     SliceTimer,
     Tick,
@@ -46,6 +48,8 @@ pub(crate) struct Timers {
     begin_ns: u64,
     has_begun: bool,
     end_ns: Option<u64>,
+    steal_period_ns: Option<u64>,
+    next_steal: u64,
     /// Number of the next tick, counted from the start; `None` while the tick is stopped.
     next_tick: Option<u64>,
     burst_end_ns: Option<u64>,
@@ -56,10 +60,12 @@ pub(crate) struct Timers {
 
 impl Timers {
     /// Timers for a CPU on which up to `tasks` may sleep.
-    pub(crate) fn new(mode: TickMode, hz: u32, tasks: usize) -> Self {
+    pub(crate) fn new(scenario: &Scenario, tasks: usize) -> Self {
         Self {
-            mode,
-            hz: hz.into(),
+            mode: scenario.tick,
+            hz: scenario.hz.into(),
+            steal_period_ns: scenario.steal.map(|steal| steal.period_ns),
+            next_steal: 1,
             begin_ns: u64::MAX,
             has_begun: true,
             end_ns: None,
@@ -134,6 +140,12 @@ impl Timers {
         if self.is_periodic() { self.tick_ns(self.ticks_until(now_ns)).max(at_ns) } else { at_ns }
     }
 
+    /// When time is stolen next.
+    fn steal_ns(&self) -> Option<u64> {
+        let period_ns = self.steal_period_ns.filter(|_| self.has_begun && self.is_set())?;
+        Some(self.begin_ns + self.next_steal * period_ns)
+    }
+
     fn tick_ns(&self, number: u64) -> u64 {
         self.begin_ns + (u128::from(number) * 1_000_000_000 / u128::from(self.hz)) as u64
     }
@@ -145,12 +157,23 @@ impl Timers {
         ((since * u128::from(self.hz) + u128::from(self.hz) - 1) / 1_000_000_000) as u64
     }
 
+    /// Whether nothing else happens at that time, but perhaps the end of the run: a stint that
+    /// is over by then is not cut.
+    fn is_last_at(&self, at_ns: u64) -> bool {
+        self.next().is_none_or(|(next_ns, event)| next_ns > at_ns || event == Event::End)
+    }
+
+    fn next_ns(&self) -> Option<u64> {
+        self.next().map(|(at, _)| at)
+    }
+
     fn next(&self) -> Option<(u64, Event)> {
         [
             (!self.has_begun).then_some((self.begin_ns, Event::Begin)),
             self.sleepers.peek().map(|&Reverse((at, task))| (at, Event::Wake(task))),
             self.burst_end_ns.map(|at| (at, Event::BurstEnd)),
             self.slice_end_ns.map(|at| (at, Event::SliceTimer)),
+            self.steal_ns().map(|at| (at, Event::Steal)),
             self.next_tick.map(|number| (self.tick_ns(number), Event::Tick)),
             self.end_ns.filter(|_| self.has_begun).map(|at| (at, Event::End)),
         ]
@@ -172,6 +195,7 @@ impl Timers {
                 self.sleepers.pop();
             }
             Event::BurstEnd => self.burst_end_ns = None,
+            Event::Steal => self.next_steal += 1,
             Event::SliceTimer => self.slice_end_ns = None,
             Event::Tick => {
                 let number = self.next_tick.expect("it is the next event");
@@ -206,7 +230,9 @@ pub(crate) fn on_timer() {
         handle(cpu, event);
         // The task whose burst ended acts on it first. A periodic timer does not fire again for
         // what is left, so nothing may be.
-        if !is_periodic && (cpu.need_resched() || event == Event::BurstEnd) {
+        let is_last = cpu.local.with(|local| local.timers.is_last_at(happens_ns));
+        let stops = event == Event::BurstEnd || cpu.need_resched() && is_last;
+        if stops && !is_periodic {
             break;
         }
     }
@@ -234,6 +260,7 @@ fn handle(cpu: &'static Cpu, event: Event) {
                 rq.request_resched(cpu, crate::sched::Why::Slice);
             }
         }
+        Event::Steal => tick::steal(cpu, run::config().steal.map_or(0, |steal| steal.time_ns)),
         Event::Tick => tick::tick(cpu),
         Event::End => run::end(cpu),
     }
@@ -267,7 +294,7 @@ pub(crate) fn arm(local: &mut Local) {
     if timers.is_periodic() {
         return;
     }
-    let next = timers.next().map(|(at, _)| at);
+    let next = timers.next_ns();
     if timers.armed_ns == next {
         return;
     }

@@ -13,6 +13,7 @@ mod arch;
 mod cpu;
 mod event_time;
 mod events;
+mod explain;
 mod fail;
 mod log;
 mod machine;

@@ -26,12 +26,19 @@ pub(crate) fn report() -> ! {
         for task in task::all() {
             send_task(task, &mut sums, &mut send)?;
         }
+        let mut lost_records = 0;
+        for cpu in cpu::all() {
+            if let Some(decisions) = &cpu.rq.lock().decisions {
+                decisions.send(&mut send)?;
+                lost_records += decisions.lost();
+            }
+        }
         send(Record::Total(Total {
             elapsed_ns: run::config().duration_ns,
             switches: sums.switches,
             migrations: sums.migrations,
             wakeups: sums.wakeups,
-            lost_records: 0,
+            lost_records,
             lag_violations: sums.lag_violations,
         }))
     });

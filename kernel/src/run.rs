@@ -9,7 +9,7 @@ use crate::fail::fail;
 use crate::task::{self, Task};
 use crate::{events, report};
 use abi::record::Failure;
-use abi::{Burn, Clock, NohzMode};
+use abi::{Burn, Clock, NohzMode, Preempt, Steal};
 use alloc::vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use eevdf::{Enqueue, EntityId};
@@ -34,6 +34,9 @@ pub(crate) struct Config {
     pub(crate) burn: Burn,
     pub(crate) tick_error_ns: i64,
     pub(crate) irq_cost_ns: u64,
+    pub(crate) preempt: Preempt,
+    pub(crate) steal: Option<Steal>,
+    pub(crate) check_invariants: bool,
 }
 
 /// Publishes the configuration. Once, before other CPUs start.

@@ -4,6 +4,7 @@ use crate::arch::{Context, Owner, Stack, memory};
 use crate::cpu::{self, Cpu, Local};
 use crate::event_time::EventTime;
 use crate::events::Timers;
+use crate::explain::Decisions;
 use crate::fail::fail;
 use crate::run::{self, Config};
 use crate::sched::Rq;
@@ -36,13 +37,17 @@ pub(crate) fn configure(scenario: &Scenario) {
         burn: scenario.burn,
         tick_error_ns: scenario.tick_error_ns,
         irq_cost_ns: scenario.irq_cost_ns,
+        preempt: scenario.preempt,
+        steal: scenario.steal,
+        check_invariants: scenario.check_invariants,
     });
 }
 
 /// Ends the run if memory does not suffice for the scenario.
 pub(crate) fn check_memory(scenario: &Scenario, heap_size: u64) {
     let (cpus, tasks) = (scenario.cpus as usize, scenario.tasks.len());
-    let per_cpu = size_of::<Cpu>() + CPU_STACKS + tasks * (size_of::<Node>() + 16);
+    let decisions = scenario.explain.as_ref().map_or(0, Decisions::bytes);
+    let per_cpu = size_of::<Cpu>() + CPU_STACKS + tasks * (size_of::<Node>() + 16) + decisions;
     // The stack's page table, and what a stack slot may share with no other.
     let per_task = size_of::<Task>() + TASK_STACK_SIZE as usize + 8192;
     let needed = (cpus * per_cpu + tasks * per_task) as u64;
@@ -88,9 +93,10 @@ fn create_cpu(scenario: &Scenario, id: u32, apic_id: u32, rules: Rules) -> Cpu {
     let nodes: Box<[Node]> = vec![Node::EMPTY; scenario.tasks.len()].into_boxed_slice();
     let local = Local {
         time: EventTime::new(scenario.clock),
-        timers: Timers::new(scenario.tick, scenario.hz, scenario.tasks.len()),
+        timers: Timers::new(scenario, scenario.tasks.len()),
     };
-    Cpu::new(id, apic_id, Rq::new(RunQueue::new(rules, nodes)), local)
+    let decisions = scenario.explain.map(Decisions::new);
+    Cpu::new(id, apic_id, Rq::new(RunQueue::new(rules, nodes), decisions), local)
 }
 
 fn create_task(spec: &TaskSpec, id: u32, cpus: u32, rules: &Rules) -> Task {

@@ -153,6 +153,10 @@ impl Config {
             burn: self.burn,
             tick_error_ns: self.tick_error_ns,
             irq_cost_ns: self.irq_cost_ns,
+            preempt: abi::Preempt::Full,
+            steal: None,
+            explain: None,
+            check_invariants: false,
             rules: RulesSpec {
                 preset: self.preset.name().into(),
                 features: rules.features().bits(),

@@ -7,7 +7,7 @@
 use abi::{
     Histogram,
     histogram::Moments,
-    record::{Cpu, Machine, Measure, Record, Task, Total},
+    record::{Candidate, Cpu, Machine, Measure, Pick, Record, Task, Total},
 };
 
 /// Why records do not make a run.
@@ -125,8 +125,19 @@ pub struct Records {
     pub cpus: Vec<CpuRecords>,
     /// In the order of the scenario.
     pub tasks: Vec<TaskRecords>,
+    /// Explained decisions, each CPU's in the order of time.
+    pub decisions: Vec<Decision>,
     /// The run as a whole.
     pub total: Total,
+}
+
+/// A decision and those among whom it was made.
+#[derive(Clone, Debug)]
+pub struct Decision {
+    /// Who was chosen, when and why.
+    pub pick: Pick,
+    /// All that were queued, the running task included.
+    pub candidates: Vec<Candidate>,
 }
 
 /// Counters and distributions of one CPU or task while they arrive.
@@ -186,12 +197,19 @@ pub(crate) struct Collector {
     machine: Option<Machine>,
     cpus: Vec<Slot<Cpu, { CPU_MEASURES.len() }>>,
     tasks: Vec<Slot<Task, { TASK_MEASURES.len() }>>,
+    decisions: Vec<Decision>,
     total: Option<Total>,
 }
 
 impl Collector {
     pub(crate) fn new(cpus: usize, tasks: usize) -> Self {
-        Self { machine: None, cpus: Slot::empty(cpus), tasks: Slot::empty(tasks), total: None }
+        Self {
+            machine: None,
+            cpus: Slot::empty(cpus),
+            tasks: Slot::empty(tasks),
+            decisions: Vec::new(),
+            total: None,
+        }
     }
 
     pub(crate) fn take(&mut self, record: Record) -> Result<(), CollectError> {
@@ -223,6 +241,21 @@ impl Collector {
                 }
                 Ok(())
             }
+            Record::Pick(pick) => {
+                find(&mut self.cpus, "pick", pick.cpu)?;
+                self.decisions.push(Decision { pick, candidates: Vec::new() });
+                Ok(())
+            }
+            Record::Candidate(candidate) => {
+                find(&mut self.tasks, "candidate", candidate.task)?;
+                match self.decisions.last_mut() {
+                    Some(decision) => {
+                        decision.candidates.push(candidate);
+                        Ok(())
+                    }
+                    None => Err(CollectError::MissingOnly("pick")),
+                }
+            }
             // Both end the run; the decoder deals with them.
             Record::Fail(_) | Record::End(_) => Ok(()),
         }
@@ -245,7 +278,12 @@ impl Collector {
             let [stint, stint_ticks, wakeup_latency] = measures;
             tasks.push(TaskRecords { counters, stint, stint_ticks, wakeup_latency });
         }
-        Ok(Records { machine, cpus, tasks, total })
+        for Decision { pick, candidates } in &self.decisions {
+            if candidates.len() != pick.candidates as usize {
+                return Err(CollectError::Missing { kind: "candidate", number: candidates.len() });
+            }
+        }
+        Ok(Records { machine, cpus, tasks, decisions: self.decisions, total })
     }
 
     fn distribution(&mut self, of: Measure, owner: u32) -> Result<&mut Distribution, CollectError> {

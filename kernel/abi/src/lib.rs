@@ -24,7 +24,7 @@ pub use cpuset::CpuSet;
 pub use histogram::Histogram;
 pub use program::{Crash, Op, Program};
 pub use record::Record;
-pub use scenario::{Burn, Clock, NohzMode, Scenario, TaskSpec, TickMode};
+pub use scenario::{Burn, Clock, Explain, NohzMode, Preempt, Scenario, Steal, TaskSpec, TickMode};
 
 /// The most CPUs a guest can have: APIC ids are 8 bits wide and 255 means "all".
 pub const MAX_CPUS: usize = 255;

@@ -1,7 +1,8 @@
 //! The records that a guest sends, each field with its unit.
 //!
-//! One run sends, in this order: [`Machine`], one [`Cpu`] per CPU, one [`Task`] per task, any
-//! number of [`Moments`] and [`Buckets`] (distributions), one [`Total`], one [`End`]. A guest
+//! One run sends, in this order: [`Machine`], one [`Cpu`] per CPU, one [`Task`] per task, both
+//! with [`Moments`] and [`Buckets`] (distributions) in between, any number of [`Pick`] with
+//! their [`Candidate`]s, one [`Total`], one [`End`]. A guest
 //! that gives up sends [`Fail`] instead of what is missing, and `End` with status `failed`
 //! where it still can. `End` counts the records before it.
 
@@ -171,6 +172,27 @@ word_field! {
 }
 
 word_field! {
+    /// Why the policy chose a task.
+    PickReason {
+        /// Nobody else is queued.
+        Only = "only",
+        /// It is the next buddy, and eligible.
+        Buddy = "buddy",
+        /// It runs, is eligible, and its slice is protected.
+        Protected = "protected",
+        /// It has the earliest deadline of all, and is eligible.
+        Leftmost = "leftmost",
+        /// It has the earliest deadline of those that are eligible; an earlier one is not.
+        Search = "search",
+    }
+}
+
+word_field! {
+    /// A truth value.
+    Flag { No = "no", Yes = "yes" }
+}
+
+word_field! {
     /// How a run ended, as seen by the guest.
     Status { Ok = "ok", Failed = "failed" }
 }
@@ -284,6 +306,42 @@ records! {
         filled: BucketList,
     }
 
+    /// A decision; its candidates follow.
+    "pick" => Pick {
+        /// The CPU that chose.
+        cpu: u32,
+        /// When, ns of the run.
+        at_ns: u64,
+        /// Whom.
+        task: u32,
+        /// Why.
+        reason: PickReason,
+        /// The weighted average V before, virtual ns.
+        avg_vruntime: u64,
+        /// How many candidates follow.
+        candidates: u32,
+    }
+
+    /// One of those among whom the last decision was made.
+    "candidate" => Candidate {
+        /// Its number.
+        task: u32,
+        /// Where it stood, virtual ns.
+        vruntime: u64,
+        /// Its virtual deadline.
+        deadline: u64,
+        /// V less vruntime, virtual ns; owed if positive.
+        lag_ns: i64,
+        /// Its slice.
+        slice_ns: u64,
+        /// Its load weight; 1024 is nice 0.
+        weight: u32,
+        /// Whether it was eligible.
+        eligible: Flag,
+        /// Whether it had blocked and only waited out its debt.
+        delayed: Flag,
+    }
+
     /// The run as a whole.
     "total" => Total {
         /// Length of the run by the guest's clock.
@@ -294,7 +352,7 @@ records! {
         migrations: u64,
         /// Wake-ups.
         wakeups: u64,
-        /// Trace records lost.
+        /// Decisions that were asked for but found no room.
         lost_records: u64,
         /// Times a lag was out of the bound of the rules in force.
         lag_violations: u64,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"SLICELAB";
 /// Version of the scenario's encoding and of the records; both sides must agree.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 const HEADER_LEN: usize = 20;
 static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
@@ -49,6 +49,40 @@ pub enum NohzMode {
     Off,
     /// Stops it until there is work.
     Idle,
+}
+
+/// Linux's preemption models. Between the first three tasks here cannot tell: what they do in
+/// the kernel takes no time, so there is nothing in it to preempt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Preempt {
+    /// PREEMPT_NONE: a request is granted on the way back to the task.
+    None,
+    /// PREEMPT_VOLUNTARY: and at voluntary points in the kernel.
+    Voluntary,
+    /// PREEMPT: and anywhere in the kernel.
+    Full,
+    /// PREEMPT_LAZY: a lazy request to another CPU waits for that CPU's next interrupt.
+    Lazy,
+}
+
+/// A hypervisor that takes the CPU away, on every CPU alike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Steal {
+    /// From one time to the next, ns.
+    pub period_ns: u64,
+    /// For how long, ns.
+    pub time_ns: u64,
+}
+
+/// Which decisions are kept with all that led to them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Explain {
+    /// From this time of the run on, ns.
+    pub from_ns: u64,
+    /// Up to this time, ns.
+    pub to_ns: u64,
+    /// At most so many on each CPU.
+    pub limit: u32,
 }
 
 /// The scheduler's rules by name; the guest resolves them with its own `eevdf`.
@@ -115,6 +149,14 @@ pub struct Scenario {
     pub tick_error_ns: i64,
     /// Time each tick takes from the task it interrupts without charging it, ns.
     pub irq_cost_ns: u64,
+    /// When requests to reschedule are granted.
+    pub preempt: Preempt,
+    /// Time stolen from every CPU; clocks go on, tasks are not charged.
+    pub steal: Option<Steal>,
+    /// Which decisions to send with the report.
+    pub explain: Option<Explain>,
+    /// Whether the policy's invariants are checked after every operation.
+    pub check_invariants: bool,
     /// The scheduler's rules.
     pub rules: RulesSpec,
     /// How many semaphores the programs use.
@@ -209,6 +251,10 @@ mod tests {
             burn: Burn::Halt,
             tick_error_ns: -1000,
             irq_cost_ns: 0,
+            preempt: Preempt::Lazy,
+            steal: Some(Steal { period_ns: 10_000_000, time_ns: 100_000 }),
+            explain: None,
+            check_invariants: true,
             rules: RulesSpec { preset: "v6.8".into(), features: 3, base_slice_ns: 750_000 },
             semaphores: 0,
             tasks: alloc::vec![TaskSpec {

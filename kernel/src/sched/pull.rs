@@ -4,6 +4,7 @@
 //! hands but ours for a moment, and joins our queue afterwards. Tasks that may not run here,
 //! that are still being switched away from, or that only wait out a debt stay where they are.
 
+use super::{Why, wakeup};
 use crate::cpu::{self, Cpu};
 use crate::task::{self, TaskId};
 use abi::CpuSet;
@@ -49,6 +50,9 @@ fn take_from(source: &Cpu, this: &Cpu, now: u64) -> Option<(TaskId, Entity)> {
     let Dequeued::Gone(entity) = rq.fair.dequeue(id, Dequeue::Migrate, task_ns) else {
         unreachable!("only a task that sleeps is dequeued with delay");
     };
+    let request = rq.fair.resched();
+    // The look at its clock may have shown that the task running there has used up its slice.
+    wakeup::ask(this, source, &mut rq, request, Why::Slice, now);
     rq.publish(source);
     Some((id.0, entity))
 }

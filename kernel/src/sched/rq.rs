@@ -5,6 +5,8 @@
 //! into the second only, so that stints are measured by one clock and charged by another.
 
 use crate::cpu::Cpu;
+use crate::explain::Decisions;
+use crate::run;
 use crate::task::TaskId;
 use alloc::boxed::Box;
 use eevdf::{EntityId, Node, RunQueue};
@@ -35,24 +37,30 @@ pub(crate) struct Rq {
     clock_task_ns: u64,
     /// Interrupt time that the next update has to leave out.
     irq_ns: u64,
+    /// Stolen time, likewise.
+    steal_ns: u64,
     resched_why: Option<Why>,
     pub(crate) stint: Stint,
     /// Finished stints on this CPU, together.
     pub(crate) busy_ns: u64,
     pub(crate) switches: u64,
+    /// Decisions that are to be explained.
+    pub(crate) decisions: Option<Decisions>,
 }
 
 impl Rq {
-    pub(crate) fn new(fair: RunQueue<Box<[Node]>>) -> Self {
+    pub(crate) fn new(fair: RunQueue<Box<[Node]>>, decisions: Option<Decisions>) -> Self {
         Self {
             fair,
             clock_ns: 0,
             clock_task_ns: 0,
             irq_ns: 0,
+            steal_ns: 0,
             resched_why: None,
             stint: Stint::default(),
             busy_ns: 0,
             switches: 0,
+            decisions,
         }
     }
 
@@ -74,12 +82,21 @@ impl Rq {
         self.clock_ns += delta;
         let irq = self.irq_ns.min(delta);
         self.irq_ns -= irq;
-        self.clock_task_ns += (delta - irq).saturating_add_signed(error_ns);
+        // What is stolen beyond the time that passed is dropped, not caught up on: a clock that
+        // stands still for as long as the host was away starves whoever is to be charged next
+        // ("sched: Don't try to catch up excess steal time").
+        let steal = core::mem::take(&mut self.steal_ns).min(delta - irq);
+        self.clock_task_ns += (delta - irq - steal).saturating_add_signed(error_ns);
     }
 
     /// Leaves `ns` out of the task clock at its next move.
     pub(crate) fn add_irq_time(&mut self, ns: u64) {
         self.irq_ns += ns;
+    }
+
+    /// Leaves `ns` that a hypervisor took out of the task clock at its next move.
+    pub(crate) fn add_steal_time(&mut self, ns: u64) {
+        self.steal_ns += ns;
     }
 
     /// The time of day, as of the last update.
@@ -109,8 +126,14 @@ impl Rq {
         self.resched_why.take()
     }
 
-    /// Copies for those without the lock.
+    /// Ends an operation on the queue: copies for those without the lock, and, where the
+    /// scenario or a debug build asks for it, a check of everything the policy promises.
     pub(crate) fn publish(&self, cpu: &Cpu) {
+        if (cfg!(debug_assertions) || run::config().check_invariants)
+            && let Err(violation) = self.fair.check_invariants()
+        {
+            panic!("the runqueue of cpu {} is corrupt: {violation:?}", cpu.id);
+        }
         let running = u32::from(self.fair.curr().is_some());
         cpu.set_waiting(self.fair.nr_runnable().saturating_sub(running));
     }

@@ -54,7 +54,7 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     drop(wait);
 
     let next = loop {
-        match pick(&mut rq) {
+        match pick(cpu, &mut rq) {
             Some(id) => break Some(id),
             None => {
                 drop(rq);
@@ -141,10 +141,19 @@ fn leave_queue(rq: &mut Rq, id: TaskId, leave: Leave) -> Left {
 }
 
 /// Asks the policy until it names somebody or nobody is left; finishes delayed dequeues.
-fn pick(rq: &mut Rq) -> Option<TaskId> {
-    let task_ns = rq.task_ns();
+fn pick(cpu: &Cpu, rq: &mut Rq) -> Option<TaskId> {
+    let (clock_ns, task_ns) = (rq.clock_ns(), rq.task_ns());
     loop {
-        match rq.fair.pick_next(task_ns) {
+        let Rq { fair, decisions, .. } = rq;
+        let before = decisions.as_mut().and_then(|decisions| decisions.before(clock_ns, fair));
+        let pick = fair.pick_next(task_ns);
+        if let (Some(decisions), Some(before)) = (decisions, before) {
+            match pick {
+                Pick::Run { id, reason } => decisions.after(cpu.id, before, id, reason),
+                Pick::Flush { .. } | Pick::Idle => decisions.forget(&before),
+            }
+        }
+        match pick {
             Pick::Run { id: EntityId(id), .. } => return Some(id),
             Pick::Flush { id: EntityId(id), entity } => task::by_id(id).leave_rq(entity),
             Pick::Idle => return None,

@@ -24,10 +24,12 @@ pub(crate) fn tick(cpu: &Cpu) {
             rq.request_resched(cpu, Why::Slice);
         }
         if rq.curr().is_some() {
-            rq.stint.ticks += 1;
+            // A tick at the very start of a stint is the end of what was before.
+            rq.stint.ticks += u64::from(rq.stint.start_ns < rq.clock_ns());
         } else if pull::is_any_waiting(cpu) {
             rq.request_resched(cpu, Why::Wakeup);
         }
+        rq.publish(cpu);
     }
     spend_irq_cost(cpu, now);
 }
@@ -43,19 +45,34 @@ pub(crate) fn begin(cpu: &Cpu) {
 /// Lets the tick's own time pass, which nobody is charged for.
 fn spend_irq_cost(cpu: &Cpu, now: u64) {
     let cost = run::config().irq_cost_ns;
-    if cost == 0 {
-        return;
+    if cost > 0 {
+        pass(cpu, now, cost);
+        cpu.rq.lock().add_irq_time(cost);
+        cpu.account.lock().irq_ns += cost;
     }
+}
+
+/// The hypervisor takes the CPU away for `ns`: the clock goes on, nothing else does.
+pub(crate) fn steal(cpu: &Cpu, ns: u64) {
+    let now = cpu.local.with(|local| local.time.now());
+    // Up to here the running task is charged; what follows is not its time.
+    let mut rq = cpu.rq.lock();
+    rq.advance(now);
+    drop(rq);
+    pass(cpu, now, ns);
+    cpu.rq.lock().add_steal_time(ns);
+}
+
+/// Lets `ns` pass with interrupts off.
+fn pass(cpu: &Cpu, now: u64, ns: u64) {
     let start = match run::config().clock {
         Clock::Virtual => now,
         Clock::Real => clock::now_ns(),
     };
     // No pause in here: under TCG it would hand the host thread to the next CPU every time.
-    while clock::now_ns() < start + cost {}
-    cpu.rq.lock().add_irq_time(cost);
+    while clock::now_ns() < start + ns {}
     cpu.local.with(|local| {
-        local.time.spend(cost);
-        local.timers.postpone(cost);
+        local.time.spend(ns);
+        local.timers.postpone(ns);
     });
-    cpu.account.lock().irq_ns += cost;
 }

@@ -11,7 +11,9 @@ use super::Why;
 use super::rq::Rq;
 use crate::arch::lapic;
 use crate::cpu::{self, Cpu};
+use crate::run;
 use crate::task::{State, Task};
+use abi::Preempt;
 use eevdf::{Enqueue, EntityId, Resched, Wake};
 
 /// Wakes a task; without effect on one that is runnable or at its end. Interrupts must be off.
@@ -65,19 +67,25 @@ fn wake_delayed(this: &Cpu, task: &Task, now: u64) -> bool {
 /// The task is on its queue: account, and let its CPU know if it should run at once.
 fn woken(this: &Cpu, target: &Cpu, rq: &mut Rq, task: &Task, now: u64) {
     task.account.lock().wake(rq.clock_ns());
-    rq.publish(target);
     let task_ns = rq.task_ns();
-    let preempts = match rq.fair.curr() {
-        None => true,
-        Some(_) => {
-            rq.fair.wakeup_preempt(EntityId(task.id), Wake::default(), task_ns) != Resched::No
-        }
+    let request = match rq.fair.curr() {
+        None => Resched::Full,
+        Some(_) => rq.fair.wakeup_preempt(EntityId(task.id), Wake::default(), task_ns),
     };
-    if preempts {
-        rq.request_resched(target, Why::Wakeup);
-        if target.id != this.id {
-            target.note_wake(now);
-            lapic::send_reschedule(target.apic_id);
-        }
+    rq.publish(target);
+    ask(this, target, rq, request, Why::Wakeup, now);
+}
+
+/// Hands a request of the policy to the CPU it is for, whose queue is `rq`.
+pub(super) fn ask(this: &Cpu, target: &Cpu, rq: &mut Rq, request: Resched, why: Why, now: u64) {
+    if request == Resched::No {
+        return;
+    }
+    rq.request_resched(target, why);
+    // A lazy request waits for whatever makes that CPU look next, at the latest its tick.
+    let waits = request == Resched::Lazy && run::config().preempt == Preempt::Lazy;
+    if target.id != this.id && !waits {
+        target.note_wake(now);
+        lapic::send_reschedule(target.apic_id);
     }
 }
