@@ -150,6 +150,12 @@ impl Timers {
         self.begin_ns + (u128::from(number) * 1_000_000_000 / u128::from(self.hz)) as u64
     }
 
+    /// The first tick that is not before a time.
+    pub(crate) fn tick_at_or_after_ns(&self, ns: u64) -> u64 {
+        let last = self.ticks_until(ns);
+        if self.tick_ns(last) < ns { self.tick_ns(last + 1) } else { self.tick_ns(last) }
+    }
+
     /// The number of the last tick that is due at `now_ns`.
     fn ticks_until(&self, now_ns: u64) -> u64 {
         let since = u128::from(now_ns.saturating_sub(self.begin_ns));

@@ -54,6 +54,7 @@ fn run_and_report(experiment: &Experiment, json: Option<&Path>) -> Result<u8, Er
     let to_stderr = sink.is_stdout();
     sink.write(&document)?;
     if !experiment.host.quiet {
+        report::print(&report::explain(&result), to_stderr)?;
         report::print(&report::render(&document), to_stderr)?;
     }
     Ok(exit_code(document.verdict))

@@ -5,7 +5,10 @@ use crate::{
     units,
     workload::{Workload, time_range},
 };
-use abi::{Burn, Clock, MAX_CPUS, NohzMode, Scenario, TickMode, scenario::RulesSpec};
+use abi::{
+    Burn, Clock, Explain, MAX_CPUS, NohzMode, Preempt, Scenario, Steal, TickMode,
+    scenario::RulesSpec,
+};
 use eevdf::{Feature, Preset, Rules, SliceRule, TunableScaling};
 use std::ops::RangeInclusive;
 
@@ -17,6 +20,8 @@ pub const HZ: RangeInclusive<u32> = 10..=10_000;
 pub const BASE_SLICE_NS: RangeInclusive<u64> = 100_000..=1_000_000_000;
 /// The longest run: values up to this have histogram buckets of their own.
 const MAX_DURATION_NS: u64 = 4 * 3600 * 1_000_000_000;
+/// Decisions explained on each CPU; more would drown the reader before the guest.
+const EXPLAINED_PER_CPU: u32 = 2000;
 /// Rate of the TSC under the virtual clock: QEMU counts guest nanoseconds.
 const VIRTUAL_TSC_HZ: u64 = 1_000_000_000;
 
@@ -51,6 +56,14 @@ pub struct Config {
     pub tick: TickMode,
     /// What idle CPUs do with it.
     pub nohz: NohzMode,
+    /// When requests to reschedule are granted; by preset without it.
+    pub preempt: Option<Preempt>,
+    /// What a hypervisor takes from every CPU.
+    pub steal: Option<Steal>,
+    /// The time, from and to, in which decisions are explained.
+    pub explain: Option<(u64, u64)>,
+    /// Whether the policy's invariants are checked after every operation.
+    pub check_invariants: bool,
 }
 
 impl Default for Config {
@@ -70,6 +83,10 @@ impl Default for Config {
             irq_cost_ns: 0,
             tick: TickMode::Oneshot,
             nohz: NohzMode::Off,
+            preempt: None,
+            steal: None,
+            explain: None,
+            check_invariants: false,
         }
     }
 }
@@ -122,6 +139,14 @@ impl Config {
         Ok(rules.with_features(features))
     }
 
+    /// The preemption model in force: the lazy one is the default from v7.0 on.
+    pub fn preempt(&self) -> Preempt {
+        self.preempt.unwrap_or(match self.preset {
+            Preset::V7_0 | Preset::V7_3 => Preempt::Lazy,
+            _ => Preempt::Full,
+        })
+    }
+
     /// The whole scenario.
     ///
     /// # Errors
@@ -153,10 +178,14 @@ impl Config {
             burn: self.burn,
             tick_error_ns: self.tick_error_ns,
             irq_cost_ns: self.irq_cost_ns,
-            preempt: abi::Preempt::Full,
-            steal: None,
-            explain: None,
-            check_invariants: false,
+            preempt: self.preempt(),
+            steal: self.steal,
+            explain: self.explain.map(|(from_ns, to_ns)| Explain {
+                from_ns,
+                to_ns,
+                limit: EXPLAINED_PER_CPU,
+            }),
+            check_invariants: self.check_invariants,
             rules: RulesSpec {
                 preset: self.preset.name().into(),
                 features: rules.features().bits(),
@@ -183,6 +212,15 @@ impl Config {
                 "--tick-error",
                 units::exact(self.tick_error_ns),
                 format!("must be shorter than a tick, {}", units::exact_unsigned(tick_ns)),
+            ));
+        }
+        if let Some(Steal { period_ns, time_ns }) = self.steal
+            && !(time_ns > 0 && time_ns <= period_ns / 2)
+        {
+            return Err(Refusal::new(
+                "--steal",
+                format!("{}:{}", units::exact_unsigned(period_ns), units::exact_unsigned(time_ns)),
+                "TIME must be more than nothing and at most half of PERIOD",
             ));
         }
         if self.irq_cost_ns > tick_ns / 2 {

@@ -99,11 +99,12 @@ impl Workload {
         Ok(())
     }
 
-    /// Adds a task that wakes at random, so many times a second on average: `waker0`, ...
+    /// Adds a task that wakes at random, so many times a second on average, `at_tick_pct`
+    /// percent of them with the next tick: `waker0`, ...
     ///
     /// # Errors
-    /// A rate or time out of range.
-    pub fn background(&mut self, rate: f64, run_ns: u64) -> Result<(), Refusal> {
+    /// A rate, time or share out of range.
+    pub fn background(&mut self, rate: f64, run_ns: u64, at_tick_pct: u32) -> Result<(), Refusal> {
         check_stretch("--background", run_ns)?;
         if !WAKE_RATE.contains(&rate) {
             let reason = format!(
@@ -113,8 +114,12 @@ impl Workload {
             );
             return Err(Refusal::new("--background", rate, reason));
         }
-        let mean_gap_ns = (1e9 / rate).round() as u64;
-        let program = vec![Op::SleepPoisson(mean_gap_ns), Op::Run(run_ns), Op::Jump(0)];
+        if at_tick_pct > 100 {
+            let reason = "0 to 100 % of the wake-ups can come with the tick";
+            return Err(Refusal::new("--background", format!("{at_tick_pct}%"), reason));
+        }
+        let mean_ns = (1e9 / rate).round() as u64;
+        let program = vec![Op::SleepPoisson { mean_ns, at_tick_pct }, Op::Run(run_ns), Op::Jump(0)];
         self.add(format!("waker{}", self.wakers), program);
         self.wakers += 1;
         Ok(())
@@ -270,7 +275,7 @@ mod tests {
         load.hogs(1);
         load.bursts(1, 1_000_000, 9_000_000).expect("fine");
         load.pairs(2, 50_000).expect("fine");
-        load.background(64.0, 500_000).expect("fine");
+        load.background(64.0, 500_000, 0).expect("fine");
         load.yielders(1, 100_000).expect("fine");
         let names: Vec<_> =
             load.specs(1).expect("fine").into_iter().map(|task| task.name).collect();
@@ -286,7 +291,7 @@ mod tests {
         let mut load = Workload::default();
         assert!(load.specs(1).unwrap_err().to_string().contains("--hogs"));
         assert!(load.bursts(1, 0, 5_000).unwrap_err().to_string().contains("1us to"));
-        assert!(load.background(0.0, 5_000).unwrap_err().to_string().contains("0.01 to 100000"));
+        assert!(load.background(0.0, 5_000, 0).unwrap_err().to_string().contains("0.01 to 100000"));
         load.hogs(1);
         load.pins(&[Some(CpuSet::only(1))]);
         assert!(load.specs(1).unwrap_err().to_string().contains("only cpu0"));

@@ -15,11 +15,16 @@ pub enum Op {
     RunForever,
     /// Sleep for this long from now, in ns.
     Sleep(u64),
-    /// Sleep until a random gap, exponential with this mean in ns, after the previous arrival
-    /// of this operation (or after the task's start). Arrivals form a Poisson process whose
-    /// rate does not depend on how long the work in between takes; one that has passed already
-    /// does not sleep.
-    SleepPoisson(u64),
+    /// Sleep until a random gap after the previous arrival of this operation (or after the
+    /// task's start). Arrivals form a Poisson process whose rate does not depend on how long the
+    /// work in between takes; one that has passed already does not sleep.
+    SleepPoisson {
+        /// The mean of the gaps, which are exponential, ns.
+        mean_ns: u64,
+        /// So many percent of the arrivals, at random, wait for the next tick, as what a timer
+        /// wheel wakes does; the others come when they come, like interrupts.
+        at_tick_pct: u32,
+    },
     /// Take one from a semaphore, or wait for one. Waiters are served in order of arrival.
     SemWait(u32),
     /// Add one to a semaphore; the longest waiter, if any, is woken.

@@ -23,11 +23,21 @@ impl Arrivals {
 
     /// The next arrival, counted from the previous one, or from `start_ns`.
     pub(super) fn next(&mut self, start_ns: u64, mean_ns: u64) -> u64 {
-        // 53 bits: every value has an exact double in [0, 1), so the logarithm is finite.
-        let uniform = (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-        let gap = -libm::log(1.0 - uniform) * mean_ns as f64;
+        // Of 1 - u, which is never 0, so the logarithm is finite.
+        let gap = -libm::log(1.0 - self.uniform()) * mean_ns as f64;
         let next = self.last_ns.unwrap_or(start_ns) + gap as u64;
         self.last_ns = Some(next);
         next
+    }
+
+    /// Whether something happens that does in `percent` of all cases. What never does draws
+    /// nothing from the stream.
+    pub(super) fn happens(&mut self, percent: u32) -> bool {
+        percent > 0 && self.uniform() * 100.0 < f64::from(percent)
+    }
+
+    /// A double in [0, 1), one of 2^53.
+    fn uniform(&mut self) -> f64 {
+        (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 }

@@ -34,7 +34,14 @@ fn run_program(task: &'static Task) {
             Op::Run(ns) => burn::run(task, Some(ns)),
             Op::RunForever => burn::run(task, None),
             Op::Sleep(ns) => sleep_until(task, now() + ns),
-            Op::SleepPoisson(mean_ns) => sleep_until(task, arrivals.next(run::start_ns(), mean_ns)),
+            Op::SleepPoisson { mean_ns, at_tick_pct } => {
+                let arrival_ns = arrivals.next(run::start_ns(), mean_ns);
+                let at_ns = match arrivals.happens(at_tick_pct) {
+                    true => tick_at_or_after(arrival_ns),
+                    false => arrival_ns,
+                };
+                sleep_until(task, at_ns);
+            }
             Op::SemWait(id) => semaphore::wait(id, task),
             Op::SemPost(id) => semaphore::post(id),
             Op::Yield => without_interrupts(|| sched::schedule(Leave::Yields)),
@@ -47,6 +54,10 @@ fn run_program(task: &'static Task) {
 
 fn now() -> u64 {
     without_interrupts(|| cpu::this().local.with(|local| local.time.now()))
+}
+
+fn tick_at_or_after(ns: u64) -> u64 {
+    without_interrupts(|| cpu::this().local.with(|local| local.timers.tick_at_or_after_ns(ns)))
 }
 
 /// Sleeps until a time, on this CPU's timer; a time that has passed does not sleep.

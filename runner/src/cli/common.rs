@@ -2,7 +2,7 @@
 
 use super::values;
 use crate::{config::Config, experiment::Host, qemu::Accel};
-use abi::{Burn, Clock, NohzMode, TickMode};
+use abi::{Burn, Clock, NohzMode, Preempt, Steal, TickMode};
 use clap::Args;
 use eevdf::{Feature, Preset, TunableScaling};
 use std::{path::PathBuf, time::Duration};
@@ -50,6 +50,14 @@ pub struct MachineArgs {
     /// How the tick is made: absolute one-shot deadlines, or the periodic timer
     #[arg(long, value_name = "HOW", default_value = "oneshot", value_parser = values::tick)]
     pub tick: TickMode,
+    /// When requests to reschedule are granted: none, voluntary, full or lazy. The first three
+    /// differ inside the kernel only, which takes no time here [default: the preset's]
+    #[arg(long, value_name = "MODEL", value_parser = values::preempt)]
+    pub preempt: Option<Preempt>,
+    /// Time that a hypervisor takes from every CPU, such as 100ms:2ms: clocks go on, tasks are
+    /// not charged
+    #[arg(long, value_name = "PERIOD:TIME", value_parser = values::steal, allow_hyphen_values = true)]
+    pub steal: Option<Steal>,
     /// Whether idle CPUs keep their tick (off) or stop it (idle)
     #[arg(long, value_name = "HOW", default_value = "off", value_parser = values::nohz)]
     pub nohz: NohzMode,
@@ -73,6 +81,9 @@ impl MachineArgs {
             irq_cost_ns: self.irq_cost,
             tick: self.tick,
             nohz: self.nohz,
+            preempt: self.preempt,
+            steal: self.steal,
+            ..Config::default()
         }
     }
 }

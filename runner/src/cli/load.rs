@@ -25,9 +25,10 @@ pub struct LoadArgs {
     /// Pairs of tasks that wake each other, running for RUN [default: 50us] in between (repeatable)
     #[arg(long, value_name = "N[:RUN]", value_parser = values::counted, allow_hyphen_values = true)]
     pub pairs: Vec<(usize, Option<u64>)>,
-    /// A task that wakes at random RATE times a second and runs for RUN, such as 64:500us (repeatable)
-    #[arg(long, value_name = "RATE:RUN", value_parser = values::background, allow_hyphen_values = true)]
-    pub background: Vec<(f64, u64)>,
+    /// A task that wakes at random RATE times a second and runs for RUN, such as 64:500us; with
+    /// 64:500us:25% a quarter of its wake-ups wait for the tick, as with a timer wheel (repeatable)
+    #[arg(long, value_name = "RATE:RUN[:SHARE%]", value_parser = values::background, allow_hyphen_values = true)]
+    pub background: Vec<(f64, u64, u32)>,
     /// Tasks that run for RUN [default: 100us] and yield (repeatable)
     #[arg(long, value_name = "N[:RUN]", value_parser = values::counted, allow_hyphen_values = true)]
     pub yielders: Vec<(usize, Option<u64>)>,
@@ -62,8 +63,8 @@ impl LoadArgs {
         for &(count, run_ns) in &self.pairs {
             load.pairs(count, run_ns.unwrap_or(PAIR_RUN_NS))?;
         }
-        for &(rate, run_ns) in &self.background {
-            load.background(rate, run_ns)?;
+        for &(rate, run_ns, at_tick_pct) in &self.background {
+            load.background(rate, run_ns, at_tick_pct)?;
         }
         for &(count, run_ns) in &self.yielders {
             load.yielders(count, run_ns.unwrap_or(YIELDER_RUN_NS))?;

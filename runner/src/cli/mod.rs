@@ -10,7 +10,7 @@ mod values;
 pub use common::{HostArgs, MachineArgs};
 pub use load::LoadArgs;
 
-use crate::experiment::Experiment;
+use crate::{config::Config, experiment::Experiment};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -89,6 +89,13 @@ pub struct RunArgs {
     /// The machine and its rules.
     #[command(flatten)]
     pub machine: MachineArgs,
+    /// Print why each task ran, with everybody's lag and deadline, between two times of the run
+    /// such as 1s..1010ms; without them from its start
+    #[arg(long, value_name = "FROM..TO", num_args = 0..=1, default_missing_value = "..", value_parser = values::window, help_heading = "Output")]
+    pub explain: Option<(u64, u64)>,
+    /// Check the policy's invariants after every operation
+    #[arg(long, help_heading = "Output")]
+    pub check_invariants: bool,
     /// Also write the result document (`-`: to stdout)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -103,11 +110,12 @@ impl RunArgs {
     /// # Errors
     /// A value that no machine can have.
     pub fn experiment(&self) -> Result<Experiment, crate::error::Refusal> {
-        Ok(Experiment {
-            config: self.machine.config(),
-            workload: self.load.workload()?,
-            host: self.host.host(),
-        })
+        let config = Config {
+            explain: self.explain,
+            check_invariants: self.check_invariants,
+            ..self.machine.config()
+        };
+        Ok(Experiment { config, workload: self.load.workload()?, host: self.host.host() })
     }
 }
 

@@ -1,7 +1,9 @@
 //! Readers of flag values. Each error says what would be right; clap adds flag and value.
 
 use crate::{config, units, workload};
-use abi::{Burn, Clock, CpuSet, Crash, MAX_CPUS, NohzMode, TickMode, scenario::Policy};
+use abi::{
+    Burn, Clock, CpuSet, Crash, MAX_CPUS, NohzMode, Preempt, Steal, TickMode, scenario::Policy,
+};
 use clap::builder::RangedI64ValueParser;
 use eevdf::{Feature, Preset, TunableScaling};
 use std::time::Duration;
@@ -88,6 +90,17 @@ pub(super) fn nohz(text: &str) -> Result<NohzMode, String> {
     word(text, &[("off", NohzMode::Off), ("idle", NohzMode::Idle)])
 }
 
+/// A preemption model.
+pub(super) fn preempt(text: &str) -> Result<Preempt, String> {
+    let words = [
+        ("none", Preempt::None),
+        ("voluntary", Preempt::Voluntary),
+        ("full", Preempt::Full),
+        ("lazy", Preempt::Lazy),
+    ];
+    word(text, &words)
+}
+
 /// How the base slice grows.
 pub(super) fn scaling(text: &str) -> Result<TunableScaling, String> {
     let words = [
@@ -172,16 +185,43 @@ pub(super) fn counted(text: &str) -> Result<(usize, Option<u64>), String> {
     }
 }
 
-/// `RATE:RUN`.
-pub(super) fn background(text: &str) -> Result<(f64, u64), String> {
-    let (rate, run) = text
-        .split_once(':')
-        .ok_or("must be RATE:RUN, wake-ups a second and a time, such as 64:500us")?;
+/// `RATE:RUN[:SHARE%]`.
+pub(super) fn background(text: &str) -> Result<(f64, u64, u32), String> {
+    let mut parts = text.splitn(3, ':');
+    let (Some(rate), Some(run)) = (parts.next(), parts.next()) else {
+        return Err("must be RATE:RUN, wake-ups a second and a time, such as 64:500us".into());
+    };
     let range = workload::WAKE_RATE;
     let rate = rate.parse().ok().filter(|rate| range.contains(rate)).ok_or_else(|| {
         format!("RATE must be {} to {} wake-ups a second", range.start(), range.end())
     })?;
-    Ok((rate, part("RUN", run)?))
+    let share = parts.next().unwrap_or("0%");
+    let at_tick_pct = share
+        .strip_suffix('%')
+        .and_then(|share| share.parse().ok())
+        .filter(|share| (0..=100).contains(share))
+        .ok_or("SHARE must be 0% to 100%")?;
+    Ok((rate, part("RUN", run)?, at_tick_pct))
+}
+
+/// `PERIOD:TIME`.
+pub(super) fn steal(text: &str) -> Result<Steal, String> {
+    let (period, time) = text
+        .split_once(':')
+        .ok_or("must be PERIOD:TIME, such as 100ms:2ms: 2 ms stolen every 100 ms")?;
+    Ok(Steal { period_ns: part("PERIOD", period)?, time_ns: part("TIME", time)? })
+}
+
+/// `FROM..TO`, either of which may be left out: a window of time, ns.
+pub(super) fn window(text: &str) -> Result<(u64, u64), String> {
+    let (from, to) =
+        text.split_once("..").ok_or("must be FROM..TO, times of the run, such as 1s..1010ms")?;
+    let from = if from.is_empty() { 0 } else { part("FROM", from)? };
+    let to = if to.is_empty() { u64::MAX } else { part("TO", to)? };
+    if from >= to {
+        return Err("FROM must be before TO".into());
+    }
+    Ok((from, to))
 }
 
 fn part(name: &str, text: &str) -> Result<u64, String> {
@@ -233,7 +273,12 @@ mod tests {
         assert_eq!(bursts("2:1ms:9ms"), Ok((2, 1_000_000, 9_000_000)));
         assert_eq!(counted("3"), Ok((3, None)));
         assert_eq!(counted("3:50us"), Ok((3, Some(50_000))));
-        assert_eq!(background("64:500us"), Ok((64.0, 500_000)));
+        assert_eq!(background("64:500us"), Ok((64.0, 500_000, 0)));
+        assert_eq!(background("64:500us:25%"), Ok((64.0, 500_000, 25)));
+        assert!(background("64:500us:101%").unwrap_err().contains("0% to 100%"));
+        assert_eq!(window("1s..1010ms"), Ok((1_000_000_000, 1_010_000_000)));
+        assert_eq!(window(".."), Ok((0, u64::MAX)));
+        assert!(window("2s..1s").unwrap_err().contains("before"));
         assert!(bursts("2:1:9ms").unwrap_err().contains("RUN: a time needs a unit: 1ns"));
         assert!(background("0:1ms").unwrap_err().contains("0.01 to 100000"));
         assert!(count("5000").unwrap_err().contains("0 to 4096"));

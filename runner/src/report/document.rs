@@ -3,13 +3,16 @@
 //! Keys and their order are a contract: programs read them, and two identical runs give two
 //! identical documents but for `wall_s`. Keys may be added, never renamed.
 
-use super::dist::{Dist, decimals};
+use super::{
+    dist::{Dist, decimals},
+    explain::{self, DecisionDocument},
+};
 use crate::{
     expect::{Expectation, Judgement, Verdict, expected_ticks},
     experiment::RunResult,
     records::{CpuRecords, TaskRecords},
 };
-use abi::{Burn, Clock, NohzMode, Scenario, TaskSpec, TickMode, scenario::Policy};
+use abi::{Burn, Clock, NohzMode, Preempt, Scenario, TaskSpec, TickMode, scenario::Policy};
 use eevdf::Feature;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -39,6 +42,9 @@ pub struct Document {
     pub cpus: Vec<CpuDocument>,
     /// In the order of the scenario.
     pub tasks: Vec<TaskDocument>,
+    /// What `--explain` asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<DecisionDocument>,
 }
 
 /// What was run.
@@ -60,6 +66,9 @@ pub struct ConfigDocument {
     pub nohz: &'static str,
     pub tick_error_ns: i64,
     pub irq_cost_ns: u64,
+    pub preempt: &'static str,
+    pub steal_period_ns: u64,
+    pub steal_ns: u64,
     pub memory_mib: u32,
 }
 
@@ -197,6 +206,7 @@ impl Document {
                 .iter()
                 .map(|cpu| CpuDocument::new(cpu, &result.plan.scenario, elapsed_ns))
                 .collect(),
+            decisions: explain::documents(result),
             tasks: specs
                 .iter()
                 .zip(&records.tasks)
@@ -241,6 +251,14 @@ impl ConfigDocument {
             },
             tick_error_ns: scenario.tick_error_ns,
             irq_cost_ns: scenario.irq_cost_ns,
+            preempt: match scenario.preempt {
+                Preempt::None => "none",
+                Preempt::Voluntary => "voluntary",
+                Preempt::Full => "full",
+                Preempt::Lazy => "lazy",
+            },
+            steal_period_ns: scenario.steal.map_or(0, |steal| steal.period_ns),
+            steal_ns: scenario.steal.map_or(0, |steal| steal.time_ns),
             memory_mib: plan.memory_mib,
         }
     }

@@ -2,6 +2,7 @@
 
 mod dist;
 mod document;
+mod explain;
 mod histogram;
 mod output;
 mod text;
@@ -12,6 +13,8 @@ pub use document::{
     ConfigDocument, CpuDocument, Document, LagDocument, MachineDocument, SwitchesDocument,
     TaskDocument, TotalsDocument,
 };
+pub(crate) use explain::explain;
+pub use explain::{CandidateDocument, DecisionDocument};
 pub(crate) use histogram::bars;
 pub use output::JsonSink;
 pub(crate) use output::{print, table};

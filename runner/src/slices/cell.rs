@@ -9,6 +9,7 @@ use crate::{
 };
 use eevdf::Preset;
 use serde::Serialize;
+use std::fmt;
 
 /// The rules of the kernels that the table was measured on.
 pub(super) const PRESET: Preset = Preset::V6_8;
@@ -22,6 +23,19 @@ pub struct Background {
     pub wakeups_per_s: u32,
     /// Run time of each, us.
     pub run_us: u32,
+    /// How many percent of them come with the tick.
+    pub at_tick_pct: u32,
+}
+
+impl fmt::Display for Background {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { wakeups_per_s, run_us, at_tick_pct, .. } = self;
+        write!(f, "{wakeups_per_s} wake-ups a second of {run_us} us, ")?;
+        match at_tick_pct {
+            0 => write!(f, "at random"),
+            _ => write!(f, "at random, {at_tick_pct} % of them with the next tick"),
+        }
+    }
 }
 
 /// What one run says about a cell.
@@ -69,7 +83,11 @@ pub(super) fn experiment(
     workload.hogs(row.threads);
     if let Some(load) = background {
         workload
-            .background(f64::from(load.wakeups_per_s), u64::from(load.run_us) * 1000)
+            .background(
+                f64::from(load.wakeups_per_s),
+                u64::from(load.run_us) * 1000,
+                load.at_tick_pct,
+            )
             .expect("the background loads tried are in range");
     }
     Experiment {

@@ -24,12 +24,7 @@ pub(super) fn render(answer: &Answer) -> String {
         writeln!(text, "no numbers for {failure}").expect("a String takes everything");
     }
     for load in &answer.background {
-        writeln!(
-            text,
-            "background at HZ={}: {} wake-ups a second of {} us, at random",
-            load.hz, load.wakeups_per_s, load.run_us
-        )
-        .expect("a String takes everything");
+        writeln!(text, "background at HZ={}: {load}", load.hz).expect("a String takes everything");
     }
     text.push_str(&explanation(&answer.cells));
     let worst = answer.cells.iter().map(|cell| cell.error_pct.abs()).fold(0.0, f64::max);
