@@ -10,6 +10,7 @@ use super::interrupts_entry::{ERROR_VECTOR, RESCHEDULE_VECTOR, SPURIOUS_VECTOR, 
 use super::memory::PHYSICAL_MEMORY_OFFSET;
 use super::this_cpu::block;
 use abi::record::{ApicMode, TimerMode};
+use core::arch::asm;
 use core::arch::x86_64::__cpuid;
 use spin::Once;
 use x2apic::lapic::{
@@ -119,9 +120,8 @@ pub(crate) fn set_mode(mode: TimerMode) {
         unsafe { lapic.apic.set_timer_mode(hardware) };
     });
     if mode == TimerMode::TscDeadline {
-        // The write above must have reached the APIC before the first deadline does; in xAPIC
-        // mode only a fence orders the two (SDM 11.5.4.1).
-        core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+        // The write above must have reached the APIC before the first deadline does.
+        fence_before_msr_write();
     }
 }
 
@@ -157,28 +157,44 @@ pub(crate) fn timer_count() -> u32 {
     with(|lapic| unsafe { lapic.apic.timer_current() })
 }
 
-/// The upper half of the interrupt command register: in xAPIC mode the id is its top byte.
-fn destination(apic_id: u32) -> u32 {
+/// Makes what this CPU wrote visible to all others before it writes an MSR next.
+///
+/// Writes to the TSC deadline and to x2APIC registers do not wait for earlier ones, neither to
+/// memory nor to the APIC (SDM 11.5.4.1 and 11.12.3). An atomic fence is not enough: it
+/// compiles to a locked instruction, which orders memory only.
+fn fence_before_msr_write() {
+    // SAFETY: two fences; they change no register, flag or memory.
+    unsafe { asm!("mfence", "lfence", options(nostack, preserves_flags)) };
+}
+
+/// Makes ready to send an IPI; returns the upper half of the interrupt command register, in
+/// which an xAPIC's id is the top byte.
+fn prepare_ipi(apic_id: u32) -> u32 {
     match apic_mode() {
         ApicMode::XApic => apic_id << 24,
-        ApicMode::X2Apic => apic_id,
+        ApicMode::X2Apic => {
+            // The receiver must see what it is called for. In xAPIC mode it does: the uncached
+            // write that sends the IPI comes after all writes before it.
+            fence_before_msr_write();
+            apic_id
+        }
     }
 }
 
 /// Asks a CPU, by APIC id, to look at its runqueue.
 pub(crate) fn send_reschedule(apic_id: u32) {
     // SAFETY: the vector has a handler on every CPU that is up, and only those are asked.
-    with(|lapic| unsafe { lapic.apic.send_ipi(RESCHEDULE_VECTOR, destination(apic_id)) });
+    with(|lapic| unsafe { lapic.apic.send_ipi(RESCHEDULE_VECTOR, prepare_ipi(apic_id)) });
 }
 
 /// INIT, the first half of starting a CPU.
 pub(super) fn send_init(apic_id: u32) {
     // SAFETY: the target is not running anything yet.
-    with(|lapic| unsafe { lapic.apic.send_init_ipi(destination(apic_id)) });
+    with(|lapic| unsafe { lapic.apic.send_init_ipi(prepare_ipi(apic_id)) });
 }
 
 /// The start-up IPI: begin in real mode at page `page`.
 pub(super) fn send_startup(apic_id: u32, page: u8) {
     // SAFETY: the start code is in place at that page.
-    with(|lapic| unsafe { lapic.apic.send_sipi(page, destination(apic_id)) });
+    with(|lapic| unsafe { lapic.apic.send_sipi(page, prepare_ipi(apic_id)) });
 }
