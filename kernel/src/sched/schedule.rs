@@ -11,7 +11,9 @@
 use super::pull;
 use super::rq::{Rq, Stint, Why};
 use crate::account::End;
-use crate::arch::{Context, ThisCpu, switch, wait_for_interrupt};
+use crate::arch::{
+    Context, ThisCpu, interrupts_are_on, interrupts_off, switch, wait_for_interrupt,
+};
 use crate::cpu::{self, Cpu};
 use crate::events;
 use crate::run;
@@ -19,7 +21,6 @@ use crate::task::{self, State, Task, TaskId, Wait};
 use abi::NohzMode;
 use eevdf::{Dequeue, Dequeued, Enqueue, EntityId, Pick};
 use ksync::IrqLockGuard;
-use x86_64::instructions::interrupts;
 
 /// How the running task leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +44,7 @@ pub(crate) fn schedule(leave: Leave) {
 /// The same, holding the leaving task's `wait` until its entity has left the queue: whoever
 /// takes that lock next finds the entity where the state says it is.
 fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>) {
-    debug_assert!(!interrupts::are_enabled());
+    debug_assert!(!interrupts_are_on());
     let cpu = cpu::this();
     let now = cpu.local.with(|local| local.time.at_switch());
     let mut rq = cpu.rq.lock();
@@ -224,7 +225,7 @@ pub(crate) fn block(task: &'static Task) {
 
 /// Ends the running task.
 pub(crate) fn exit(task: &'static Task) -> ! {
-    interrupts::disable();
+    interrupts_off();
     let mut wait = task.wait.lock();
     wait.state = State::Dead;
     schedule_holding(Leave::Exits, Some(wait));

@@ -9,7 +9,7 @@ mod semaphore;
 
 pub(crate) use semaphore::init as init_semaphores;
 
-use crate::arch::{self, without_interrupts};
+use crate::arch::{self, interrupts_on, without_interrupts};
 use crate::sched::{self, Leave};
 use crate::task::{self, Task};
 use crate::{cpu, run};
@@ -20,7 +20,7 @@ use arrivals::Arrivals;
 pub(crate) extern "C" fn task_entry() -> ! {
     let id = cpu::this().current().expect("a task has been switched to");
     let task = task::by_id(id);
-    x86_64::instructions::interrupts::enable();
+    interrupts_on();
     run_program(task);
     sched::exit(task)
 }

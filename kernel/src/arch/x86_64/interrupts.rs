@@ -2,7 +2,10 @@
 
 use x86_64::instructions::{hlt, interrupts};
 
-pub(crate) use x86_64::instructions::interrupts::without_interrupts;
+pub(crate) use x86_64::instructions::interrupts::{
+    are_enabled as interrupts_are_on, disable as interrupts_off, enable as interrupts_on,
+    without_interrupts,
+};
 
 /// Lets interrupts in and halts until one comes; returns with interrupts off again.
 ///

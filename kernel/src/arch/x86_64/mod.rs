@@ -19,7 +19,10 @@ mod this_cpu;
 
 pub(crate) use acpi_tables::Firmware;
 pub(crate) use context::{Context, switch};
-pub(crate) use interrupts::{halt_forever, spin_hint, wait_for_interrupt, without_interrupts};
+pub(crate) use interrupts::{
+    halt_forever, interrupts_are_on, interrupts_off, interrupts_on, spin_hint, wait_for_interrupt,
+    without_interrupts,
+};
 pub(crate) use memory::ramdisk;
 pub(crate) use paging::continue_with_own_tables;
 pub(crate) use stack::{Owner, Stack};
