@@ -1,0 +1,15 @@
+//! Scenarios in QEMU; one binary, so that the runner is linked once.
+
+mod agreement;
+mod base_slice;
+mod boots;
+mod boundary;
+mod burns;
+mod determinism;
+mod failures;
+mod placement;
+mod real_clock;
+mod shares;
+mod slices;
+mod tick_modes;
+mod wakeups;
