@@ -7,8 +7,8 @@
 //! way out, the operations of the task that was switched to until it computes again. So the
 //! kernel's own instructions take no time, results do not depend on the compiler that built
 //! it, and a tick of 1 ms charges 1 000 000 ns and not 1 000 016. The event's time holds for
-//! one switch: tasks that only pass the CPU around, without computing, fall back to the
-//! counter with the second, or time would stand still.
+//! as many switches as there are tasks, so that each can act once: tasks that go on passing the
+//! CPU around without computing fall back to the counter, or time would stand still.
 //!
 //! Time never goes back on a CPU, whatever another CPU's wake-up says, and never beyond the end
 //! of the run, however late the host lets that be noticed.
@@ -22,18 +22,21 @@ pub(crate) struct EventTime {
     clock: Clock,
     latest_ns: u64,
     end_ns: u64,
+    tasks: usize,
     event: Option<Event>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Event {
     at_ns: u64,
-    has_switched: bool,
+    /// For how many more switches its time holds.
+    switches_left: usize,
 }
 
 impl EventTime {
-    pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, latest_ns: 0, end_ns: u64::MAX, event: None }
+    /// The time of a CPU in a scenario of so many tasks.
+    pub(crate) fn new(clock: Clock, tasks: usize) -> Self {
+        Self { clock, latest_ns: 0, end_ns: u64::MAX, tasks, event: None }
     }
 
     /// The time now, ns.
@@ -51,7 +54,7 @@ impl EventTime {
     /// An event that was due at `at_ns` is being handled.
     pub(crate) fn begin_event(&mut self, at_ns: u64) {
         self.event = match self.clock {
-            Clock::Virtual => Some(Event { at_ns, has_switched: false }),
+            Clock::Virtual => Some(Event { at_ns, switches_left: self.tasks }),
             Clock::Real => None,
         };
     }
@@ -65,17 +68,24 @@ impl EventTime {
 
     /// The time of a decision to switch.
     pub(crate) fn at_switch(&mut self) -> u64 {
-        if self.event.is_some_and(|event| event.has_switched) {
+        if self.event.is_some_and(|event| event.switches_left == 0) {
             self.event = None;
         }
         self.now()
     }
 
-    /// A switch happened.
-    pub(crate) fn note_switch(&mut self) {
+    /// A switch happened at a time, which may be later than this CPU's: another CPU's wake-up
+    /// or a pulled task brought it along.
+    pub(crate) fn note_switch(&mut self, at_ns: u64) {
+        self.latest_ns = self.latest_ns.max(at_ns);
         if let Some(event) = &mut self.event {
-            event.has_switched = true;
+            event.switches_left -= 1;
         }
+    }
+
+    /// Whether an event's time holds, so that nothing else may happen yet.
+    pub(crate) fn is_held(&self) -> bool {
+        self.event.is_some()
     }
 
     /// Somebody computes or idles from here on.

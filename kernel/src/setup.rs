@@ -92,7 +92,7 @@ fn rules(scenario: &Scenario) -> Rules {
 fn create_cpu(scenario: &Scenario, id: u32, apic_id: u32, rules: Rules) -> Cpu {
     let nodes: Box<[Node]> = vec![Node::EMPTY; scenario.tasks.len()].into_boxed_slice();
     let local = Local {
-        time: EventTime::new(scenario.clock),
+        time: EventTime::new(scenario.clock, scenario.tasks.len()),
         timers: Timers::new(scenario, scenario.tasks.len()),
     };
     let decisions = scenario.explain.map(Decisions::new);

@@ -10,6 +10,14 @@ use crate::task::{self, TaskId};
 use abi::CpuSet;
 use eevdf::{Dequeue, Dequeued, Entity, EntityId};
 
+/// A task in nobody's hands but the puller's.
+pub(super) struct Pulled {
+    pub(super) id: TaskId,
+    pub(super) entity: Entity,
+    /// When it left its queue, by that queue's clock.
+    pub(super) clock_ns: u64,
+}
+
 /// Whether any CPU but this one has a task waiting, as of a moment ago.
 pub(super) fn is_any_waiting(this: &Cpu) -> bool {
     cpu::all().iter().any(|cpu| cpu.id != this.id && cpu.waiting() > 0)
@@ -17,7 +25,7 @@ pub(super) fn is_any_waiting(this: &Cpu) -> bool {
 
 /// Takes the waiting task that is owed most from the fullest queue that has one for this CPU.
 /// The caller holds no runqueue.
-pub(super) fn pull(this: &Cpu) -> Option<(TaskId, Entity)> {
+pub(super) fn pull(this: &Cpu) -> Option<Pulled> {
     let now = this.local.with(|local| local.time.now());
     let mut tried = CpuSet::EMPTY;
     loop {
@@ -33,7 +41,7 @@ pub(super) fn pull(this: &Cpu) -> Option<(TaskId, Entity)> {
     }
 }
 
-fn take_from(source: &Cpu, this: &Cpu, now: u64) -> Option<(TaskId, Entity)> {
+fn take_from(source: &Cpu, this: &Cpu, now: u64) -> Option<Pulled> {
     let mut rq = source.rq.lock();
     rq.advance(now);
     let is_movable = |&EntityId(id): &EntityId| {
@@ -54,5 +62,5 @@ fn take_from(source: &Cpu, this: &Cpu, now: u64) -> Option<(TaskId, Entity)> {
     // The look at its clock may have shown that the task running there has used up its slice.
     wakeup::ask(this, source, &mut rq, request, Why::Slice, now);
     rq.publish(source);
-    Some((id.0, entity))
+    Some(Pulled { id: id.0, entity, clock_ns: rq.clock_ns() })
 }

@@ -8,13 +8,13 @@
 //! The policy's answer is checked before it is acted on (Asterinas calls this safe policy
 //! injection): runnable, allowed here, running nowhere.
 
-use super::pull;
+use super::pull::{self, Pulled};
 use super::rq::{Rq, Stint, Why};
 use crate::account::End;
 use crate::arch::{
     Context, ThisCpu, interrupts_are_on, interrupts_off, switch, wait_for_interrupt,
 };
-use crate::cpu::{self, Cpu};
+use crate::cpu::{self, Cpu, Local};
 use crate::events;
 use crate::run;
 use crate::task::{self, State, Task, TaskId, Wait};
@@ -61,7 +61,9 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
                 drop(rq);
                 let pulled = pull::pull(cpu);
                 rq = cpu.rq.lock();
-                if let Some((id, entity)) = pulled {
+                if let Some(Pulled { id, entity, clock_ns }) = pulled {
+                    // Its CPU may be ahead: here it cannot run before it left there.
+                    rq.advance(clock_ns);
                     let task_ns = rq.task_ns();
                     rq.fair.enqueue(EntityId(id), entity, Enqueue::Migrate, task_ns);
                     task::by_id(id).join_rq(cpu.id);
@@ -77,7 +79,7 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     if next == prev && left.is_none_or(|(_, left)| left.is_queued) {
         rq.publish(cpu);
         drop(rq);
-        cpu.local.with(events::arm);
+        cpu.local.with(|local| arm(local, now, next));
         return;
     }
 
@@ -194,15 +196,20 @@ fn hand_over_timers(
         let left = next.and_then(|next| task::by_id(next).burst.left_ns());
         local.timers.set_burst_end(left.map(|left| now + left));
         local.timers.set_slice_end(slice_timer.map(|delay| now + delay));
-        if run::config().nohz == NohzMode::Idle {
-            match next {
-                Some(_) => local.timers.restart_tick(now),
-                None => local.timers.stop_tick(),
-            }
-        }
-        local.time.note_switch();
-        events::arm(local);
+        local.time.note_switch(now);
+        arm(local, now, next);
     });
+}
+
+/// Sets the timer for what comes next, with a tick if somebody runs or idle CPUs keep it.
+fn arm(local: &mut Local, now: u64, next: Option<TaskId>) {
+    if run::config().nohz == NohzMode::Idle {
+        match next {
+            Some(_) => local.timers.restart_tick(now),
+            None => local.timers.stop_tick(),
+        }
+    }
+    events::arm(local);
 }
 
 fn context(cpu: &'static Cpu, task: Option<TaskId>) -> &'static Context {

@@ -4,30 +4,34 @@
 //! preempted, the switch takes the rest along. Halted, the task is charged just the same, and
 //! under the virtual clock time jumps to the next event.
 
-use crate::arch::{wait_for_interrupt, without_interrupts};
+use crate::arch::{interrupts_off, interrupts_on, wait_for_interrupt};
 use crate::task::Task;
 use crate::{cpu, events, run};
 use abi::Burn;
 
-/// Uses `ns` of own CPU time, or goes on until the run ends.
+/// Uses `ns` of own CPU time, or goes on until the run ends. Interrupts must be off.
 pub(super) fn run(task: &'static Task, ns: Option<u64>) {
     if ns == Some(0) {
         return;
     }
-    without_interrupts(|| {
-        task.burst.begin();
-        cpu::this().local.with(|local| {
-            let end = ns.map(|ns| local.time.now() + ns);
-            local.timers.set_burst_end(end);
-            local.time.passes();
-            events::arm(local);
-        });
-        if run::config().burn == Burn::Halt {
+    task.burst.begin();
+    cpu::this().local.with(|local| {
+        let end = ns.map(|ns| local.time.now() + ns);
+        local.timers.set_burst_end(end);
+        local.time.passes();
+        events::arm(local);
+    });
+    match run::config().burn {
+        Burn::Halt => {
             while task.burst.is_active() {
                 wait_for_interrupt();
             }
         }
-    });
-    // No `pause` here: it is for waiting, and this is work. Halting tasks are done already.
-    while task.burst.is_active() {}
+        Burn::Spin => {
+            interrupts_on();
+            // No `pause` here: it is for waiting, and this is work.
+            while task.burst.is_active() {}
+            interrupts_off();
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! What tasks do: a small interpreter of the scenario's programs.
 //!
-//! A task runs its program with interrupts on; each operation switches them off for as long as
-//! it looks at anything shared. Nothing here allocates.
+//! A task computes with interrupts on. Everything else it does with interrupts off: while an
+//! event's time holds, nothing later may happen on its CPU. Where none holds, interrupts that
+//! wait are let in between two operations. Nothing here allocates.
 
 mod arrivals;
 mod burn;
@@ -9,7 +10,7 @@ mod semaphore;
 
 pub(crate) use semaphore::init as init_semaphores;
 
-use crate::arch::{self, interrupts_on, without_interrupts};
+use crate::arch::{self, let_interrupts_in};
 use crate::sched::{self, Leave};
 use crate::task::{self, Task};
 use crate::{cpu, run};
@@ -20,7 +21,6 @@ use arrivals::Arrivals;
 pub(crate) extern "C" fn task_entry() -> ! {
     let id = cpu::this().current().expect("a task has been switched to");
     let task = task::by_id(id);
-    interrupts_on();
     run_program(task);
     sched::exit(task)
 }
@@ -30,6 +30,9 @@ fn run_program(task: &'static Task) {
     let mut at = 0;
     while let Some(&op) = task.program.get(at) {
         at += 1;
+        if !cpu::this().local.with(|local| local.time.is_held()) {
+            let_interrupts_in();
+        }
         match op {
             Op::Run(ns) => burn::run(task, Some(ns)),
             Op::RunForever => burn::run(task, None),
@@ -44,7 +47,7 @@ fn run_program(task: &'static Task) {
             }
             Op::SemWait(id) => semaphore::wait(id, task),
             Op::SemPost(id) => semaphore::post(id),
-            Op::Yield => without_interrupts(|| sched::schedule(Leave::Yields)),
+            Op::Yield => sched::schedule(Leave::Yields),
             Op::Jump(to) => at = to as usize,
             Op::Exit => return,
             Op::Crash(crash) => arch::crash::crash(crash),
@@ -53,25 +56,23 @@ fn run_program(task: &'static Task) {
 }
 
 fn now() -> u64 {
-    without_interrupts(|| cpu::this().local.with(|local| local.time.now()))
+    cpu::this().local.with(|local| local.time.now())
 }
 
 fn tick_at_or_after(ns: u64) -> u64 {
-    without_interrupts(|| cpu::this().local.with(|local| local.timers.tick_at_or_after_ns(ns)))
+    cpu::this().local.with(|local| local.timers.tick_at_or_after_ns(ns))
 }
 
 /// Sleeps until a time, on this CPU's timer; a time that has passed does not sleep.
 fn sleep_until(task: &'static Task, at_ns: u64) {
-    without_interrupts(|| {
-        let sleeps = cpu::this().local.with(|local| {
-            let sleeps = at_ns > local.time.now();
-            if sleeps {
-                local.timers.add_sleeper(at_ns, task.id);
-            }
-            sleeps
-        });
+    let sleeps = cpu::this().local.with(|local| {
+        let sleeps = at_ns > local.time.now();
         if sleeps {
-            sched::block(task);
+            local.timers.add_sleeper(at_ns, task.id);
         }
+        sleeps
     });
+    if sleeps {
+        sched::block(task);
+    }
 }

@@ -3,7 +3,7 @@
 //! A post hands what it adds to the first waiter directly, so nobody can overtake a task that
 //! was woken but has not run yet. The line runs through the tasks themselves: no memory.
 
-use crate::arch::{ThisCpu, without_interrupts};
+use crate::arch::ThisCpu;
 use crate::cpu;
 use crate::sched::{self, Leave, wakeup};
 use crate::task::{self, Task, TaskId};
@@ -55,39 +55,35 @@ impl Semaphore {
     }
 }
 
-/// Takes one, or waits until one is handed over.
+/// Takes one, or waits until one is handed over. Interrupts must be off.
 pub(super) fn wait(id: u32, task: &'static Task) {
-    without_interrupts(|| {
-        {
-            let mut semaphore = by_id(id).lock();
-            if semaphore.count > 0 {
-                semaphore.count -= 1;
-                return;
-            }
-            semaphore.push(task);
+    {
+        let mut semaphore = by_id(id).lock();
+        if semaphore.count > 0 {
+            semaphore.count -= 1;
+            return;
         }
-        // A post that comes in between finds the task runnable and leaves the wake-up for it.
-        sched::block(task);
-    });
+        semaphore.push(task);
+    }
+    // A post that comes in between finds the task runnable and leaves the wake-up for it.
+    sched::block(task);
 }
 
-/// Adds one, or hands it to the first waiter.
+/// Adds one, or hands it to the first waiter. Interrupts must be off.
 pub(super) fn post(id: u32) {
-    without_interrupts(|| {
-        let waiter = {
-            let mut semaphore = by_id(id).lock();
-            let waiter = semaphore.pop();
-            if waiter.is_none() {
-                semaphore.count += 1;
-            }
-            waiter
-        };
-        if let Some(waiter) = waiter {
-            wakeup::wake(waiter);
+    let waiter = {
+        let mut semaphore = by_id(id).lock();
+        let waiter = semaphore.pop();
+        if waiter.is_none() {
+            semaphore.count += 1;
         }
-        // A waker that is to be preempted is, before it goes on.
-        if cpu::this().need_resched() {
-            sched::schedule(Leave::Preempted);
-        }
-    });
+        waiter
+    };
+    if let Some(waiter) = waiter {
+        wakeup::wake(waiter);
+    }
+    // A waker that is to be preempted is, before it goes on.
+    if cpu::this().need_resched() {
+        sched::schedule(Leave::Preempted);
+    }
 }

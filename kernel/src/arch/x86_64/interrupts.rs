@@ -4,7 +4,6 @@ use x86_64::instructions::{hlt, interrupts};
 
 pub(crate) use x86_64::instructions::interrupts::{
     are_enabled as interrupts_are_on, disable as interrupts_off, enable as interrupts_on,
-    without_interrupts,
 };
 
 /// Lets interrupts in and halts until one comes; returns with interrupts off again.
@@ -15,6 +14,14 @@ pub(crate) use x86_64::instructions::interrupts::{
 pub(crate) fn wait_for_interrupt() {
     debug_assert!(!interrupts::are_enabled());
     interrupts::enable_and_hlt();
+    interrupts::disable();
+}
+
+/// Lets interrupts in that are waiting; returns with interrupts off again.
+pub(crate) fn let_interrupts_in() {
+    interrupts::enable();
+    // `sti` takes effect after the next instruction, which must not be the `cli` below.
+    x86_64::instructions::nop();
     interrupts::disable();
 }
 

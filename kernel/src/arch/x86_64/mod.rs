@@ -20,8 +20,8 @@ mod this_cpu;
 pub(crate) use acpi_tables::Firmware;
 pub(crate) use context::{Context, switch};
 pub(crate) use interrupts::{
-    halt_forever, interrupts_are_on, interrupts_off, interrupts_on, spin_hint, wait_for_interrupt,
-    without_interrupts,
+    halt_forever, interrupts_are_on, interrupts_off, interrupts_on, let_interrupts_in, spin_hint,
+    wait_for_interrupt,
 };
 pub(crate) use memory::ramdisk;
 pub(crate) use paging::continue_with_own_tables;
