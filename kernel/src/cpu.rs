@@ -40,8 +40,8 @@ pub(crate) struct Cpu {
     need_resched: AtomicBool,
     /// A copy of what `rq` says, for messages of a CPU that cannot take the lock.
     current: AtomicU32,
-    /// A copy of how many wait in `rq`, for CPUs that look for work without its lock.
-    waiting: AtomicU32,
+    /// A copy of how many are runnable in `rq`, for CPUs that look without its lock.
+    runnable: AtomicU32,
     /// When the last wake-up that sent an IPI here happened, ns; under `rq`'s lock.
     wake_ns: AtomicU64,
 }
@@ -73,7 +73,7 @@ impl Cpu {
             tick_timer: Once::new(),
             need_resched: AtomicBool::new(false),
             current: AtomicU32::new(IDLE),
-            waiting: AtomicU32::new(0),
+            runnable: AtomicU32::new(0),
             wake_ns: AtomicU64::new(0),
         }
     }
@@ -103,14 +103,19 @@ impl Cpu {
         self.current.store(task.unwrap_or(IDLE), Ordering::Relaxed);
     }
 
-    /// How many tasks wait here, as of a moment ago.
+    /// How many tasks wait here, as of a moment ago. One that is runnable does not: it runs, or
+    /// will as soon as this CPU looks.
     pub(crate) fn waiting(&self) -> u32 {
-        // Relaxed: a hint; who acts on it looks again under the lock.
-        self.waiting.load(Ordering::Relaxed)
+        self.runnable().saturating_sub(1)
     }
 
-    pub(crate) fn set_waiting(&self, waiting: u32) {
-        self.waiting.store(waiting, Ordering::Relaxed);
+    fn runnable(&self) -> u32 {
+        // Relaxed: a hint; who acts on it looks again under the lock.
+        self.runnable.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_runnable(&self, runnable: u32) {
+        self.runnable.store(runnable, Ordering::Relaxed);
     }
 
     /// Notes when a wake-up happened that this CPU is about to be told of.
@@ -151,9 +156,5 @@ pub(crate) fn this() -> &'static Cpu {
 
 /// The CPUs that idle, as of a moment ago.
 pub(crate) fn idle() -> CpuSet {
-    all()
-        .iter()
-        .filter(|cpu| cpu.current().is_none() && cpu.waiting() == 0)
-        .map(|cpu| cpu.id as usize)
-        .collect()
+    all().iter().filter(|cpu| cpu.runnable() == 0).map(|cpu| cpu.id as usize).collect()
 }

@@ -85,6 +85,16 @@ impl Average {
         self.sum >= self.term(vruntime, self.weight)
     }
 
+    /// Tells whether the lag `mean() - vruntime` is at most `limit` in either direction.
+    ///
+    /// Without the division: the lag is the floor of `x / W`, with the exact difference `x` below,
+    /// and a floor is compared with a whole number by multiplying.
+    pub(crate) fn is_lag_within(&self, vruntime: u64, limit: i64) -> bool {
+        let difference = self.sum - self.term(vruntime, self.weight);
+        let bound = product(limit, self.weight);
+        -bound <= difference && difference < bound + i128::from(self.weight)
+    }
+
     /// Moves the base without moving V.
     pub(crate) fn rebase(&mut self, base: u64) {
         self.sum -= self.term(base, self.weight);
@@ -92,8 +102,14 @@ impl Average {
     }
 
     fn term(&self, vruntime: u64, weight: u64) -> i128 {
-        i128::from(distance(vruntime, self.base)) * i128::from(weight)
+        product(distance(vruntime, self.base), weight)
     }
+}
+
+/// Multiplies exactly. Weights stay far below 2^63; widened from a signed number, they make this one
+/// instruction instead of three.
+const fn product(distance: i64, weight: u64) -> i128 {
+    distance as i128 * (weight as i64) as i128
 }
 
 #[cfg(test)]

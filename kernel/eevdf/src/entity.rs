@@ -63,17 +63,18 @@ impl Attr {
 
 /// A schedulable entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C)] // what the tree reads comes first, see `Node`
 pub struct Entity {
-    pub(crate) attr: Attr,
-    pub(crate) weight: Weight,
     pub(crate) vruntime: u64,
-    pub(crate) vlag: i64,
     /// Virtual deadline; while `has_rel_deadline`, the distance to it.
     pub(crate) deadline: u64,
-    pub(crate) has_rel_deadline: bool,
-    pub(crate) is_delayed: bool,
     pub(crate) slice_ns: u64,
     pub(crate) sum_exec_ns: u64,
+    pub(crate) vlag: i64,
+    pub(crate) weight: Weight,
+    pub(crate) attr: Attr,
+    pub(crate) has_rel_deadline: bool,
+    pub(crate) is_delayed: bool,
 }
 
 impl Entity {

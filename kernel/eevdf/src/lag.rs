@@ -44,9 +44,10 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
 
     /// Counts a lag that is outside the limit.
     pub(crate) fn observe_lag(&mut self, id: EntityId) {
-        if let (Some(lag), Some(limit)) = (self.lag(id), self.lag_limit(id)) {
-            self.lag_violations += u64::from(lag.unsigned_abs() > limit.unsigned_abs());
-        }
+        let Some(limit) = self.lag_limit(id) else { return };
+        let vruntime = self.entity_of(id).vruntime;
+        let is_within = self.full_average().is_lag_within(vruntime, limit);
+        self.lag_violations += u64::from(!is_within);
     }
 
     /// Returns the smallest slice of all queued entities, or `None` without any. Never all ones: an

@@ -7,18 +7,21 @@
 //! 3. `leftmost` is the node with the earliest deadline.
 //! 4. An entity does not change its vruntime, deadline or slice while it is in the tree.
 //!
-//! The aggregates are recomputed from the children wherever a child changed. Copying them along
-//! in a rotation is cheaper by a few loads and has broken in Linux twice, once per field added
-//! ("sched/eevdf: Fix rb augmented with multi fields", "sched/eevdf: Fix augmented max_slice").
+//! The aggregates are recomputed from the children wherever a child changed, upwards until a node
+//! comes out as it was: above it nothing can have changed. Copying them along in a rotation is
+//! cheaper by a few loads and has broken in Linux twice, once per field added ("sched/eevdf: Fix rb
+//! augmented with multi fields", "sched/eevdf: Fix augmented max_slice").
 //!
 //! Source: "sched/eevdf: Sort the rbtree by virtual deadline"; "sched/fair: Fix lag clamp" for the
 //! largest slice.
 
+use crate::entity::Entity;
 use crate::node::{NIL, Node};
 use crate::time::{before, earlier};
 
 /// What a node knows about its place in the tree and about its subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)] // the layout of `Node` counts on the size
 pub(crate) struct Link {
     pub(crate) parent: u32,
     pub(crate) left: u32,
@@ -39,6 +42,14 @@ impl Link {
         min_slice_ns: 0,
         max_slice_ns: 0,
     };
+
+    /// Tells whether a parent sees no difference between the two.
+    fn has_same_summary(&self, other: &Link) -> bool {
+        self.height == other.height
+            && self.min_vruntime == other.min_vruntime
+            && self.min_slice_ns == other.min_slice_ns
+            && self.max_slice_ns == other.max_slice_ns
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +104,7 @@ impl Tree {
             self.leftmost = index;
         }
         self.len += 1;
-        self.retrace(nodes, index);
+        self.retrace(nodes, index, NIL);
     }
 
     pub(crate) fn erase(&mut self, nodes: &mut [Node], index: u32) {
@@ -101,10 +112,10 @@ impl Tree {
         if self.leftmost == index {
             self.leftmost = if right == NIL { parent } else { first(nodes, right) };
         }
-        // `lowest` is the deepest node whose subtree changes.
-        let lowest = if left == NIL || right == NIL {
+        // `lowest` is the deepest node whose subtree changes; `next` is the node that moves up.
+        let (lowest, next) = if left == NIL || right == NIL {
             self.replace(nodes, index, if left == NIL { right } else { left });
-            parent
+            (parent, NIL)
         } else {
             let next = first(nodes, right);
             let Link { parent: above_next, right: after_next, .. } = nodes[next as usize].link;
@@ -117,11 +128,11 @@ impl Tree {
             };
             set_left(nodes, next, left);
             self.replace(nodes, index, next);
-            lowest
+            (lowest, next)
         };
         nodes[index as usize].link = Link::NONE;
         self.len -= 1;
-        self.retrace(nodes, lowest);
+        self.retrace(nodes, lowest, next);
     }
 
     /// Returns the node with the earliest deadline among those whose vruntime is eligible.
@@ -177,31 +188,53 @@ impl Tree {
         }
     }
 
-    /// Restores heights, aggregates and balance from `index` up to the root.
-    fn retrace(&mut self, nodes: &mut [Node], mut index: u32) {
-        while index != NIL {
-            let Link { parent, left, right, .. } = nodes[index as usize].link;
+    /// Restores heights, aggregates and balance from `index` upwards until nothing changes any
+    /// more, but at least through the node `through`, whose link says nothing about its new place.
+    fn retrace(&mut self, nodes: &mut [Node], mut index: u32, through: u32) {
+        let mut may_stop = through == NIL;
+        while let Some(node) = nodes.get(index as usize) {
+            let Link { parent, left, right, .. } = node.link;
+            may_stop |= index == through;
             let (left_height, right_height) = (height(nodes, left), height(nodes, right));
-            if left_height > right_height + 1 {
-                let Link { left: outer, right: inner, .. } = nodes[left as usize].link;
-                if height(nodes, inner) > height(nodes, outer) {
-                    self.rotate_left(nodes, left);
-                }
-                self.rotate_right(nodes, index);
+            let is_changed = if left_height > right_height + 1 {
+                let before = nodes[index as usize].link;
+                let top = self.lower_left(nodes, index);
+                !nodes[top as usize].link.has_same_summary(&before)
             } else if right_height > left_height + 1 {
-                let Link { left: inner, right: outer, .. } = nodes[right as usize].link;
-                if height(nodes, inner) > height(nodes, outer) {
-                    self.rotate_right(nodes, right);
-                }
-                self.rotate_left(nodes, index);
+                let before = nodes[index as usize].link;
+                let top = self.lower_right(nodes, index);
+                !nodes[top as usize].link.has_same_summary(&before)
             } else {
-                refresh(nodes, index);
+                refresh(nodes, index)
+            };
+            if may_stop && !is_changed {
+                return;
             }
             index = parent;
         }
     }
 
-    fn rotate_left(&mut self, nodes: &mut [Node], index: u32) {
+    /// Restores balance where the left subtree is too high, and returns the new top.
+    fn lower_left(&mut self, nodes: &mut [Node], index: u32) -> u32 {
+        let left = nodes[index as usize].link.left;
+        let Link { left: outer, right: inner, .. } = nodes[left as usize].link;
+        if height(nodes, inner) > height(nodes, outer) {
+            self.rotate_left(nodes, left);
+        }
+        self.rotate_right(nodes, index)
+    }
+
+    /// Restores balance where the right subtree is too high, and returns the new top.
+    fn lower_right(&mut self, nodes: &mut [Node], index: u32) -> u32 {
+        let right = nodes[index as usize].link.right;
+        let Link { left: inner, right: outer, .. } = nodes[right as usize].link;
+        if height(nodes, inner) > height(nodes, outer) {
+            self.rotate_right(nodes, right);
+        }
+        self.rotate_left(nodes, index)
+    }
+
+    fn rotate_left(&mut self, nodes: &mut [Node], index: u32) -> u32 {
         let up = nodes[index as usize].link.right;
         let inner = nodes[up as usize].link.left;
         self.replace(nodes, index, up);
@@ -209,9 +242,10 @@ impl Tree {
         set_left(nodes, up, index);
         refresh(nodes, index);
         refresh(nodes, up);
+        up
     }
 
-    fn rotate_right(&mut self, nodes: &mut [Node], index: u32) {
+    fn rotate_right(&mut self, nodes: &mut [Node], index: u32) -> u32 {
         let up = nodes[index as usize].link.left;
         let inner = nodes[up as usize].link.right;
         self.replace(nodes, index, up);
@@ -219,18 +253,20 @@ impl Tree {
         set_right(nodes, up, index);
         refresh(nodes, index);
         refresh(nodes, up);
+        up
     }
 }
 
 /// Returns what a node's link says when it is computed from the node and its children.
+#[inline]
 pub(crate) fn computed_link(nodes: &[Node], index: u32) -> Link {
     let node = &nodes[index as usize];
-    let entity = &node.entity;
+    let Entity { vruntime, slice_ns, .. } = node.entity;
     let mut link = Link {
         height: 1,
-        min_vruntime: entity.vruntime,
-        min_slice_ns: entity.slice_ns,
-        max_slice_ns: entity.slice_ns,
+        min_vruntime: vruntime,
+        min_slice_ns: slice_ns,
+        max_slice_ns: slice_ns,
         ..node.link
     };
     for child in [link.left, link.right] {
@@ -244,8 +280,17 @@ pub(crate) fn computed_link(nodes: &[Node], index: u32) -> Link {
     link
 }
 
-fn refresh(nodes: &mut [Node], index: u32) {
-    nodes[index as usize].link = computed_link(nodes, index);
+/// Recomputes what a node knows about its subtree, and tells whether that changed.
+#[inline]
+fn refresh(nodes: &mut [Node], index: u32) -> bool {
+    let computed = computed_link(nodes, index);
+    let link = &mut nodes[index as usize].link;
+    let is_changed = !link.has_same_summary(&computed);
+    link.height = computed.height;
+    link.min_vruntime = computed.min_vruntime;
+    link.min_slice_ns = computed.min_slice_ns;
+    link.max_slice_ns = computed.max_slice_ns;
+    is_changed
 }
 
 fn height(nodes: &[Node], index: u32) -> u8 {

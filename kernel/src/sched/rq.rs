@@ -134,7 +134,6 @@ impl Rq {
         {
             panic!("the runqueue of cpu {} is corrupt: {violation:?}", cpu.id);
         }
-        let running = u32::from(self.fair.curr().is_some());
-        cpu.set_waiting(self.fair.nr_runnable().saturating_sub(running));
+        cpu.set_runnable(self.fair.nr_runnable());
     }
 }

@@ -23,6 +23,7 @@ fn everything(cpus: u32) -> Experiment {
 fn mostly_idle(cpus: u32) -> Experiment {
     let experiment = Experiment::new().smp(cpus).hogs(1).load(|load| {
         load.bursts(3, 700 * US, 1900 * US).expect("both are stretches");
+        load.pairs(1, 50 * US).expect("it is a stretch");
         load.background(300.0, 150 * US, 30).expect("rate and time are in range");
     });
     experiment.duration_ns(1000 * MS)

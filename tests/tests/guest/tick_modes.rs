@@ -66,3 +66,14 @@ fn an_idle_cpu_stops_its_tick_and_a_busy_one_does_not() {
     assert_all(&task(&result, "burst0").wakeup_latency, 0, "latencies");
     assert_eq!(result.records.cpus[1].counters.missed_ticks, 0);
 }
+
+#[test]
+fn a_cpu_that_never_has_a_task_never_ticks() {
+    let mut experiment = Experiment::new().smp(4).hogs(2).duration_ns(SECOND);
+    experiment.config.nohz = NohzMode::Idle;
+    let result = run_passing(&experiment);
+    for cpu in result.records.cpus.iter().map(|cpu| &cpu.counters) {
+        let expected = if cpu.busy_ns == 0 { 0 } else { 1000 };
+        assert_eq!(cpu.ticks, expected, "cpu{}", cpu.cpu);
+    }
+}

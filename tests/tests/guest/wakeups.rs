@@ -91,3 +91,54 @@ fn a_background_task_wakes_at_its_rate() {
     assert_eq!(count(&background(1)), count(&result), "the same seed, the same arrivals");
     assert_ne!(count(&other), count(&result), "another seed, other arrivals");
 }
+
+fn pinned_pair(run_ns: u64) -> Experiment {
+    Experiment::new()
+        .smp(2)
+        .load(|load| {
+            load.pairs(1, run_ns).expect("it is a stretch");
+            load.pins(&[Some(CpuSet::only(0)), Some(CpuSet::only(1))]);
+        })
+        .duration_ns(600 * MS)
+}
+
+/// The kernel's own instructions take no time: turn follows turn without a gap.
+#[test]
+fn a_pair_on_two_cpus_uses_exactly_the_whole_time() {
+    let result = run_passing(&pinned_pair(20 * US));
+    assert_eq!(task(&result, "ping0").counters.runtime_ns, 300 * MS);
+    assert_eq!(task(&result, "pong0").counters.runtime_ns, 300 * MS);
+    assert_all(&task(&result, "ping0").stint, 20 * US, "turns");
+}
+
+/// Nothing comes between the end of a burst and the sleep after it, not even a tick.
+#[test]
+fn a_background_task_runs_whole_bursts() {
+    let experiment = Experiment::new()
+        .load(|load| load.background(64.0, 500 * US, 0).expect("both are in range"))
+        .duration_ns(60 * SECOND);
+    let result = run_passing(&experiment);
+    // The stints that ended; the end of the run may have cut one more.
+    let ran_ns = moments(&task(&result, "waker0").stint).sum;
+    assert_eq!(ran_ns % u128::from(500 * US), 0, "{ran_ns}");
+}
+
+/// CPUs handle their events at different moments; what one does to another's queue must not
+/// make time go back there, or a latency of nearly 2^64 ns comes out.
+#[test]
+fn nobody_waits_where_cpus_are_free() {
+    let experiment = Experiment::new()
+        .smp(8)
+        .hogs(1)
+        .load(|load| {
+            load.bursts(2, 700 * US, 1900 * US).expect("both are stretches");
+            load.pairs(1, 50 * US).expect("it is a stretch");
+            load.background(300.0, 150 * US, 0).expect("rate and time are in range");
+            load.yielders(1, 100 * US).expect("it is a stretch");
+        })
+        .duration_ns(500 * MS);
+    let result = run_passing(&experiment);
+    for records in &result.records.tasks {
+        assert_eq!(moments(&records.wakeup_latency).max, 0);
+    }
+}

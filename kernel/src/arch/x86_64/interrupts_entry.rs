@@ -67,9 +67,8 @@ pub(super) extern "C" fn spurious() {
     naked_asm!("iretq")
 }
 
-/// What is on the stack when a fault handler runs.
+/// What is on the stack when a fault handler runs; the registers are for a debugger.
 #[repr(C)]
-#[derive(Debug)]
 struct Frame {
     r15: u64,
     r14: u64,
@@ -137,7 +136,7 @@ extern "C" fn report(frame: &Frame) -> ! {
         fail::stack_overflow(owner, frame.rip);
     }
     fail::fault(format_args!(
-        "exception {} ({}) at {:#x}, error code {:#x}, cr2 {address:#x}\n{frame:#x?}",
+        "exception {} ({}) at {:#x}, error code {:#x}, cr2 {address:#x}",
         frame.vector,
         name(frame.vector),
         frame.rip,
