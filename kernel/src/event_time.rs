@@ -7,8 +7,9 @@
 //! way out, the operations of the task that was switched to until it computes again. So the
 //! kernel's own instructions take no time, results do not depend on the compiler that built
 //! it, and a tick of 1 ms charges 1 000 000 ns and not 1 000 016. The event's time holds for
-//! as many switches as there are tasks, so that each can act once: tasks that go on passing the
-//! CPU around without computing fall back to the counter, or time would stand still.
+//! one switch more than there are tasks, so that each can act once and the CPU go idle again:
+//! tasks that go on passing the CPU around without computing fall back to the counter, or time
+//! would stand still.
 //!
 //! Time never goes back on a CPU, whatever another CPU's wake-up says, and never beyond the end
 //! of the run, however late the host lets that be noticed.
@@ -54,7 +55,7 @@ impl EventTime {
     /// An event that was due at `at_ns` is being handled.
     pub(crate) fn begin_event(&mut self, at_ns: u64) {
         self.event = match self.clock {
-            Clock::Virtual => Some(Event { at_ns, switches_left: self.tasks }),
+            Clock::Virtual => Some(Event { at_ns, switches_left: self.tasks + 1 }),
             Clock::Real => None,
         };
     }
