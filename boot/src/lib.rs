@@ -1,8 +1,8 @@
 //! PVH entry: from QEMU's `-kernel` to the `bootloader_api` contract.
 //!
-//! QEMU enters at [`pvh_start`](entry) in 32-bit protected mode without paging and hands over a
-//! `hvm_start_info` block. [`entry`] builds the page tables for the jump to 64 bits; then
-//! [`pvh`] turns the block into the [`bootloader_api::BootInfo`] that the `bootloader` crate
+//! QEMU enters at `pvh_start` in 32-bit protected mode without paging and hands over a
+//! `hvm_start_info` block. `entry.rs` builds the page tables for the jump to 64 bits; then
+//! `pvh.rs` turns the block into the [`bootloader_api::BootInfo`] that the `bootloader` crate
 //! would have made, and calls the same `_start`. The kernel cannot tell the doors apart, apart
 //! from [`PHYSICAL_MEMORY_OFFSET`] being covered up to 4 GiB only.
 //!

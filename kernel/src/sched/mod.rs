@@ -2,11 +2,11 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | [`rq`] | a CPU's runqueue: the policy's queue, its clocks, the stint in progress |
-//! | [`schedule`] | leaving the CPU: choose, account, switch |
-//! | [`wakeup`] | making a blocked task runnable, here or on another CPU |
-//! | [`tick`] | what the tick does |
-//! | [`pull`] | a CPU that runs dry looks for work |
+//! | `rq.rs` | a CPU's runqueue: the policy's queue, its clocks, the stint in progress |
+//! | `schedule.rs` | leaving the CPU: choose, account, switch |
+//! | `wakeup.rs` | making a blocked task runnable, here or on another CPU |
+//! | `tick.rs` | what the tick does |
+//! | `pull.rs` | a CPU that runs dry looks for work |
 //!
 //! Lock order: a semaphore, a task's `wait`, a runqueue, then the leaves (a task's `parked`
 //! and `account`). Never two runqueues at once. All with interrupts off, and interrupts off is

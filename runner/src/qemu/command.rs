@@ -48,6 +48,19 @@ const fn shift(burn: Burn) -> u32 {
     }
 }
 
+/// The CPU model: all that the accelerator has, under the virtual clock without timers that are
+/// programmed through model-specific registers.
+///
+/// QEMU (9.0 and newer, which have x2APIC, 11.1 included) does not expect RDMSR and WRMSR to look
+/// at the clock: with `-icount` it exits with "Bad icount read" at the first timer register of an
+/// x2APIC. All versions then also have the same timer.
+const fn cpu(clock: Clock) -> &'static str {
+    match clock {
+        Clock::Virtual => "max,-x2apic,-tsc-deadline",
+        Clock::Real => "max",
+    }
+}
+
 /// Whether CPUs that spin under the virtual clock all keep their ticks.
 ///
 /// Before 8.1, a CPU runs until the next timer of any CPU is due, and the others stand still.
@@ -73,7 +86,7 @@ pub(crate) fn command_line(launch: &Launch) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     let mut option = |name: &str, value: OsString| arguments.extend([name.into(), value]);
     option("-machine", "pc".into());
-    option("-cpu", "max".into());
+    option("-cpu", cpu(launch.clock).into());
     option("-smp", launch.cpus.to_string().into());
     option("-m", format!("{}M", launch.memory_mib).into());
     option("-accel", accel.into());
@@ -145,8 +158,10 @@ mod tests {
         assert!(halted.starts_with("'/opt/a b/qemu' ") || halted.starts_with("/opt/a b/qemu "));
         assert!(halted.contains(" -icount shift=0,sleep=off "), "{halted}");
         assert!(halted.contains(" -smp 4 "), "{halted}");
+        assert!(halted.contains(" -cpu max,-x2apic,-tsc-deadline "), "{halted}");
         assert!(line(Clock::Virtual, Burn::Spin).contains("shift=3"));
         let real = line(Clock::Real, Burn::Spin);
         assert!(!real.contains("icount") && real.contains("thread=multi"), "{real}");
+        assert!(real.contains(" -cpu max "), "{real}");
     }
 }
