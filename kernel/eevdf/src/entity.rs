@@ -71,8 +71,8 @@ pub struct Entity {
     pub(crate) slice_ns: u64,
     pub(crate) sum_exec_ns: u64,
     pub(crate) vlag: i64,
-    pub(crate) weight: Weight,
     pub(crate) attr: Attr,
+    pub(crate) weight: Weight,
     pub(crate) has_rel_deadline: bool,
     pub(crate) is_delayed: bool,
 }

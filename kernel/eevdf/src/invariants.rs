@@ -8,7 +8,7 @@ use crate::entity::EntityId;
 use crate::node::{NIL, Node, Place};
 use crate::runqueue::RunQueue;
 use crate::time::before;
-use crate::tree::computed_link;
+use crate::tree::computed;
 
 /// A broken invariant, with what was expected (or the bound) and what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         for (index, node) in nodes.iter().enumerate().filter(|(_, node)| node.place == Place::Tree)
         {
             let (index, id) = (index as u32, EntityId(index as u32));
-            if computed_link(nodes, index) != node.link {
+            if computed(nodes, index).0 != node.link {
                 return Err(Violation::Aggregate { id });
             }
             let child = |child: u32| nodes.get(child as usize);

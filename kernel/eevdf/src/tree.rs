@@ -4,7 +4,7 @@
 //!
 //! 1. In-order traversal gives non-decreasing deadlines; among equal ones, insertion order.
 //! 2. Every node knows the smallest vruntime and the smallest and largest slice of its subtree.
-//! 3. `leftmost` is the node with the earliest deadline.
+//! 3. `leftmost` is the node with the earliest deadline, `rightmost` the last one.
 //! 4. An entity does not change its vruntime, deadline or slice while it is in the tree.
 //!
 //! The aggregates are recomputed from the children wherever a child changed, upwards until a node
@@ -21,12 +21,11 @@ use crate::time::{before, earlier};
 
 /// What a node knows about its place in the tree and about its subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)] // the layout of `Node` counts on the size
 pub(crate) struct Link {
     pub(crate) parent: u32,
     pub(crate) left: u32,
     pub(crate) right: u32,
-    pub(crate) height: u8,
+    pub(crate) height: i32,
     pub(crate) min_vruntime: u64,
     pub(crate) min_slice_ns: u64,
     pub(crate) max_slice_ns: u64,
@@ -43,12 +42,20 @@ impl Link {
         max_slice_ns: 0,
     };
 
-    /// Tells whether a parent sees no difference between the two.
-    fn has_same_summary(&self, other: &Link) -> bool {
-        self.height == other.height
-            && self.min_vruntime == other.min_vruntime
-            && self.min_slice_ns == other.min_slice_ns
-            && self.max_slice_ns == other.max_slice_ns
+    /// Widens the aggregates by those of another subtree.
+    fn absorb(&mut self, other: &Link) {
+        self.min_vruntime = earlier(self.min_vruntime, other.min_vruntime);
+        self.min_slice_ns = self.min_slice_ns.min(other.min_slice_ns);
+        self.max_slice_ns = self.max_slice_ns.max(other.max_slice_ns);
+    }
+
+    /// Tells whether a parent sees the same in both. Without branches: which of them differ is
+    /// hard to predict.
+    fn looks_like(&self, other: &Link) -> bool {
+        (self.height == other.height)
+            & (self.min_vruntime == other.min_vruntime)
+            & (self.min_slice_ns == other.min_slice_ns)
+            & (self.max_slice_ns == other.max_slice_ns)
     }
 }
 
@@ -56,11 +63,12 @@ impl Link {
 pub(crate) struct Tree {
     root: u32,
     leftmost: u32,
+    rightmost: u32,
     len: u32,
 }
 
 impl Tree {
-    pub(crate) const EMPTY: Tree = Tree { root: NIL, leftmost: NIL, len: 0 };
+    pub(crate) const EMPTY: Tree = Tree { root: NIL, leftmost: NIL, rightmost: NIL, len: 0 };
 
     pub(crate) const fn len(&self) -> u32 {
         self.len
@@ -78,39 +86,89 @@ impl Tree {
 
     /// Returns the aggregates over all nodes, or `None` for an empty tree.
     pub(crate) fn summary<'a>(&self, nodes: &'a [Node]) -> Option<&'a Link> {
-        (self.root != NIL).then(|| &nodes[self.root as usize].link)
+        nodes.get(self.root as usize).map(|node| &node.link)
     }
 
     pub(crate) fn insert(&mut self, nodes: &mut [Node], index: u32) {
-        let deadline = nodes[index as usize].entity.deadline;
-        let mut parent = NIL;
-        let mut at = self.root;
-        let mut goes_left = false;
-        let mut is_leftmost = true;
-        while at != NIL {
-            parent = at;
-            let node = &nodes[at as usize];
-            goes_left = before(deadline, node.entity.deadline);
-            is_leftmost &= goes_left;
-            at = if goes_left { node.link.left } else { node.link.right };
-        }
-        nodes[index as usize].link = Link { parent, ..Link::NONE };
+        let (parent, goes_left) = self.place_for(nodes, nodes[index as usize].entity.deadline);
+        let Entity { vruntime, slice_ns, .. } = nodes[index as usize].entity;
+        nodes[index as usize].link = Link {
+            parent,
+            height: 1,
+            min_vruntime: vruntime,
+            min_slice_ns: slice_ns,
+            max_slice_ns: slice_ns,
+            ..Link::NONE
+        };
         match nodes.get_mut(parent as usize) {
             None => self.root = index,
             Some(above) if goes_left => above.link.left = index,
             Some(above) => above.link.right = index,
         }
-        if is_leftmost {
+        if goes_left && parent == self.leftmost || parent == NIL {
             self.leftmost = index;
         }
+        if !goes_left && parent == self.rightmost || parent == NIL {
+            self.rightmost = index;
+        }
         self.len += 1;
-        self.retrace(nodes, index, NIL);
+        self.grow(nodes, index);
+    }
+
+    /// Returns the node that gets a new child for `deadline`, and whether that is its left one.
+    fn place_for(&self, nodes: &[Node], deadline: u64) -> (u32, bool) {
+        // Equal entities that use up their slices go to the end each time.
+        if let Some(last) = nodes.get(self.rightmost as usize)
+            && !before(deadline, last.entity.deadline)
+        {
+            return (self.rightmost, false);
+        }
+        let (mut parent, mut goes_left) = (NIL, false);
+        let mut at = self.root;
+        while let Some(node) = nodes.get(at as usize) {
+            parent = at;
+            goes_left = before(deadline, node.entity.deadline);
+            at = if goes_left { node.link.left } else { node.link.right };
+        }
+        (parent, goes_left)
+    }
+
+    /// Lets the nodes above a new leaf know of it.
+    ///
+    /// What was added can only widen the aggregates, so only the path is looked at, and nobody beside
+    /// it unless the path grew. `retrace` would read a cold cache line per level for nothing.
+    fn grow(&mut self, nodes: &mut [Node], leaf: u32) {
+        let new = nodes[leaf as usize].link;
+        let (mut child_height, mut index) = (new.height, new.parent);
+        while let Some(Node { link, .. }) = nodes.get_mut(index as usize) {
+            let before = *link;
+            link.absorb(&new);
+            let is_widened = !link.looks_like(&before);
+            let mut is_higher = child_height == before.height;
+            if is_higher {
+                link.height += 1;
+                let lean = height(nodes, before.right) - height(nodes, before.left);
+                if lean.abs() > 1 {
+                    // Rebalancing gives the subtree the height it had before the insertion.
+                    self.rebalance(nodes, index, lean);
+                    is_higher = false;
+                }
+            }
+            if !is_higher && !is_widened {
+                return;
+            }
+            child_height = before.height + i32::from(is_higher);
+            index = before.parent;
+        }
     }
 
     pub(crate) fn erase(&mut self, nodes: &mut [Node], index: u32) {
         let Link { parent, left, right, .. } = nodes[index as usize].link;
         if self.leftmost == index {
             self.leftmost = if right == NIL { parent } else { first(nodes, right) };
+        }
+        if self.rightmost == index {
+            self.rightmost = if left == NIL { parent } else { last(nodes, left) };
         }
         // `lowest` is the deepest node whose subtree changes; `next` is the node that moves up.
         let (lowest, next) = if left == NIL || right == NIL {
@@ -189,49 +247,44 @@ impl Tree {
     }
 
     /// Restores heights, aggregates and balance from `index` upwards until nothing changes any
-    /// more, but at least through the node `through`, whose link says nothing about its new place.
+    /// more, but past the node `through`: its link still speaks of its old place, and coming out
+    /// as it was says nothing about the new one.
     fn retrace(&mut self, nodes: &mut [Node], mut index: u32, through: u32) {
         let mut may_stop = through == NIL;
         while let Some(node) = nodes.get(index as usize) {
-            let Link { parent, left, right, .. } = node.link;
-            may_stop |= index == through;
-            let (left_height, right_height) = (height(nodes, left), height(nodes, right));
-            let is_changed = if left_height > right_height + 1 {
-                let before = nodes[index as usize].link;
-                let top = self.lower_left(nodes, index);
-                !nodes[top as usize].link.has_same_summary(&before)
-            } else if right_height > left_height + 1 {
-                let before = nodes[index as usize].link;
-                let top = self.lower_right(nodes, index);
-                !nodes[top as usize].link.has_same_summary(&before)
+            let parent = node.link.parent;
+            let (link, lean) = computed(nodes, index);
+            let is_changed = if lean.abs() <= 1 {
+                update(nodes, index, &link)
             } else {
-                refresh(nodes, index)
+                let before = nodes[index as usize].link;
+                let top = self.rebalance(nodes, index, lean);
+                !nodes[top as usize].link.looks_like(&before)
             };
             if may_stop && !is_changed {
                 return;
             }
+            may_stop |= index == through;
             index = parent;
         }
     }
 
-    /// Restores balance where the left subtree is too high, and returns the new top.
-    fn lower_left(&mut self, nodes: &mut [Node], index: u32) -> u32 {
-        let left = nodes[index as usize].link.left;
-        let Link { left: outer, right: inner, .. } = nodes[left as usize].link;
-        if height(nodes, inner) > height(nodes, outer) {
-            self.rotate_left(nodes, left);
+    /// Restores balance where one subtree is two levels higher, and returns the new top.
+    fn rebalance(&mut self, nodes: &mut [Node], index: u32, lean: i32) -> u32 {
+        let Link { left, right, .. } = nodes[index as usize].link;
+        if lean < 0 {
+            let Link { left: outer, right: inner, .. } = nodes[left as usize].link;
+            if height(nodes, inner) > height(nodes, outer) {
+                self.rotate_left(nodes, left);
+            }
+            self.rotate_right(nodes, index)
+        } else {
+            let Link { left: inner, right: outer, .. } = nodes[right as usize].link;
+            if height(nodes, inner) > height(nodes, outer) {
+                self.rotate_right(nodes, right);
+            }
+            self.rotate_left(nodes, index)
         }
-        self.rotate_right(nodes, index)
-    }
-
-    /// Restores balance where the right subtree is too high, and returns the new top.
-    fn lower_right(&mut self, nodes: &mut [Node], index: u32) -> u32 {
-        let right = nodes[index as usize].link.right;
-        let Link { left: inner, right: outer, .. } = nodes[right as usize].link;
-        if height(nodes, inner) > height(nodes, outer) {
-            self.rotate_right(nodes, right);
-        }
-        self.rotate_left(nodes, index)
     }
 
     fn rotate_left(&mut self, nodes: &mut [Node], index: u32) -> u32 {
@@ -257,35 +310,36 @@ impl Tree {
     }
 }
 
-/// Returns what a node's link says when it is computed from the node and its children.
+/// Returns what a node's link says when it is computed from the node and its children, and how much
+/// higher the right subtree is than the left one.
 #[inline]
-pub(crate) fn computed_link(nodes: &[Node], index: u32) -> Link {
-    let node = &nodes[index as usize];
-    let Entity { vruntime, slice_ns, .. } = node.entity;
+pub(crate) fn computed(nodes: &[Node], index: u32) -> (Link, i32) {
+    let Node { link, entity, .. } = &nodes[index as usize];
     let mut link = Link {
-        height: 1,
-        min_vruntime: vruntime,
-        min_slice_ns: slice_ns,
-        max_slice_ns: slice_ns,
-        ..node.link
+        min_vruntime: entity.vruntime,
+        min_slice_ns: entity.slice_ns,
+        max_slice_ns: entity.slice_ns,
+        ..*link
     };
-    for child in [link.left, link.right] {
-        if let Some(child) = nodes.get(child as usize) {
-            link.height = link.height.max(child.link.height + 1);
-            link.min_vruntime = earlier(link.min_vruntime, child.link.min_vruntime);
-            link.min_slice_ns = link.min_slice_ns.min(child.link.min_slice_ns);
-            link.max_slice_ns = link.max_slice_ns.max(child.link.max_slice_ns);
-        }
+    let (mut left_height, mut right_height) = (0, 0);
+    if let Some(left) = nodes.get(link.left as usize) {
+        link.absorb(&left.link);
+        left_height = left.link.height;
     }
-    link
+    if let Some(right) = nodes.get(link.right as usize) {
+        link.absorb(&right.link);
+        right_height = right.link.height;
+    }
+    link.height = 1 + left_height.max(right_height);
+    (link, right_height - left_height)
 }
 
-/// Recomputes what a node knows about its subtree, and tells whether that changed.
+/// Takes over what was computed about a subtree, and tells whether that is new. Field by field: a
+/// copy of the whole link waits for the stores of its single fields to finish.
 #[inline]
-fn refresh(nodes: &mut [Node], index: u32) -> bool {
-    let computed = computed_link(nodes, index);
+fn update(nodes: &mut [Node], index: u32, computed: &Link) -> bool {
     let link = &mut nodes[index as usize].link;
-    let is_changed = !link.has_same_summary(&computed);
+    let is_changed = !link.looks_like(computed);
     link.height = computed.height;
     link.min_vruntime = computed.min_vruntime;
     link.min_slice_ns = computed.min_slice_ns;
@@ -293,13 +347,25 @@ fn refresh(nodes: &mut [Node], index: u32) -> bool {
     is_changed
 }
 
-fn height(nodes: &[Node], index: u32) -> u8 {
+fn refresh(nodes: &mut [Node], index: u32) {
+    let (link, _) = computed(nodes, index);
+    update(nodes, index, &link);
+}
+
+fn height(nodes: &[Node], index: u32) -> i32 {
     nodes.get(index as usize).map_or(0, |node| node.link.height)
 }
 
 fn first(nodes: &[Node], mut index: u32) -> u32 {
     while nodes[index as usize].link.left != NIL {
         index = nodes[index as usize].link.left;
+    }
+    index
+}
+
+fn last(nodes: &[Node], mut index: u32) -> u32 {
+    while nodes[index as usize].link.right != NIL {
+        index = nodes[index as usize].link.right;
     }
     index
 }
