@@ -218,7 +218,10 @@ impl Timers {
 
 /// The timer fired.
 pub(crate) fn on_timer() {
-    let cpu = cpu::this();
+    handle_due(cpu::this());
+}
+
+fn handle_due(cpu: &'static Cpu) {
     let is_periodic = cpu.local.with(|local| {
         local.timers.armed_ns = None;
         local.timers.is_periodic()
@@ -285,13 +288,23 @@ impl Timers {
 pub(crate) fn on_reschedule() {
     let cpu = cpu::this();
     cpu.account.lock().ipis += 1;
-    cpu.local.with(|local| {
+    let has_due = cpu.local.with(|local| {
         if run::take_over(local) {
             arm(local);
-        } else {
-            local.time.begin_event(cpu.wake_ns());
+            return false;
         }
+        let wake_ns = cpu.wake_ns();
+        let has_due = local.timers.next_ns().is_some_and(|next_ns| next_ns <= wake_ns);
+        if !has_due {
+            local.time.begin_event(wake_ns);
+        }
+        has_due
     });
+    // What was due here before the other CPU's wake-up happens before it, whichever interrupt
+    // comes first.
+    if has_due {
+        handle_due(cpu);
+    }
 }
 
 /// Sets the timer to the next event, where that changed.

@@ -16,6 +16,8 @@ use std::ops::RangeInclusive;
 pub const CPUS: RangeInclusive<u32> = 1..=MAX_CPUS as u32;
 /// Tick rates a guest can have.
 pub const HZ: RangeInclusive<u32> = 10..=10_000;
+/// Guest memory, MiB: what lies below the 4 GiB that the guest maps, and below its devices.
+pub const MEMORY_MIB: RangeInclusive<u32> = 1..=3072;
 /// Base slices, ns.
 pub const BASE_SLICE_NS: RangeInclusive<u64> = 100_000..=1_000_000_000;
 /// The longest run: values up to this have histogram buckets of their own.
@@ -213,6 +215,17 @@ impl Config {
                 "--tick-error",
                 units::exact(self.tick_error_ns),
                 format!("must be shorter than a tick, {}", units::exact_unsigned(tick_ns)),
+            ));
+        }
+        if let Some((from_ns, _)) = self.explain.filter(|&(from_ns, _)| from_ns >= self.duration_ns)
+        {
+            return Err(Refusal::new(
+                "--explain",
+                format!("{}..", units::exact_unsigned(from_ns)),
+                format!(
+                    "must begin before the run ends, at {}",
+                    units::exact_unsigned(self.duration_ns)
+                ),
             ));
         }
         if let Some(Steal { period_ns, time_ns }) = self.steal

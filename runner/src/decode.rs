@@ -77,7 +77,7 @@ pub enum DecodeError {
     #[error("panic: {0}")]
     Panic(String),
     /// The guest gave up and said why.
-    #[error("{}{}{complaint}", describe(.fail), if .complaint.is_empty() { "" } else { ": " })]
+    #[error("{}", describe_with(.fail, .complaint))]
     GaveUp {
         /// Its failure record.
         fail: Fail,
@@ -87,6 +87,16 @@ pub enum DecodeError {
     /// The guest gave up and did not say why.
     #[error("the run failed and the guest gave no reason")]
     Failed,
+}
+
+/// The guest's own words, after what its record adds to them.
+fn describe_with(fail: &Fail, complaint: &str) -> String {
+    match fail.what {
+        // The record says the same in fewer words.
+        Failure::StackOverflow | Failure::Panic if !complaint.is_empty() => complaint.to_owned(),
+        _ if complaint.is_empty() => describe(fail),
+        _ => format!("{}: {complaint}", describe(fail)),
+    }
 }
 
 /// Says what a guest's failure record means and what to do about it.

@@ -19,10 +19,10 @@ pub enum TimeError {
     #[error("a time is a number and a unit, such as 700us, 2.8ms or 10s")]
     NoNumber,
     /// Below zero where only a length makes sense.
-    #[error("a time cannot be negative here")]
+    #[error("must be 0 or more: a time cannot be negative here")]
     Negative,
     /// More than 64 bits of nanoseconds.
-    #[error("the time is too long")]
+    #[error("the time is too long: 292 years are the most that fits")]
     TooLong,
 }
 

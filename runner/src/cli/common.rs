@@ -12,10 +12,10 @@ use std::{path::PathBuf, time::Duration};
 #[command(next_help_heading = "Machine and rules")]
 pub struct MachineArgs {
     /// CPUs, 1 to 255
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::cpus(), allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::cpus, allow_hyphen_values = true)]
     pub smp: u32,
     /// Ticks per second, 10 to 10000
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = values::hz(), allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = values::hz, allow_hyphen_values = true)]
     pub hz: u32,
     /// Base slice in force, 100us to 1s [default: the preset's, scaled by the number of CPUs]
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
@@ -39,7 +39,7 @@ pub struct MachineArgs {
     #[arg(long, value_name = "HOW", default_value = "halt", value_parser = values::burn)]
     pub burn: Burn,
     /// Where random streams start
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::seed, allow_hyphen_values = true)]
     pub seed: u64,
     /// Added to what each tick charges, such as -1us
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::signed_time, allow_hyphen_values = true)]
@@ -102,7 +102,7 @@ pub struct HostArgs {
     #[arg(long, value_name = "PATH")]
     pub qemu: Option<PathBuf>,
     /// Guest memory [default: what CPUs and tasks need]
-    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=3072), allow_hyphen_values = true)]
+    #[arg(long, value_name = "MIB", value_parser = values::memory, allow_hyphen_values = true)]
     pub memory: Option<u32>,
     /// Let QEMU wait for a debugger on port 1234
     #[arg(long)]

@@ -72,6 +72,18 @@ impl LoadArgs {
         if let Some(how) = self.crash {
             load.crash(how, CRASH_AFTER_NS);
         }
+        let tasks = load.tasks().len();
+        let lists = [
+            ("--nice", self.nice.len()),
+            ("--slice", self.slice.len()),
+            ("--policy", self.policy.len()),
+            ("--pin", self.pin.len()),
+        ];
+        // A list for more tasks than there are was meant for another load.
+        if let Some((flag, values)) = lists.into_iter().find(|&(_, values)| values > tasks.max(1)) {
+            let reason = format!("there are only {tasks} tasks; give at most one value for each");
+            return Err(Refusal::new(flag, format!("with {values} values"), reason));
+        }
         load.nice(&self.nice);
         load.slices(&self.slice);
         load.policies(&self.policy);

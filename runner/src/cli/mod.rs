@@ -63,7 +63,7 @@ pub struct SlicesArgs {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = values::time, allow_hyphen_values = true)]
     pub duration: u64,
     /// Where random streams start
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::seed, allow_hyphen_values = true)]
     pub seed: u64,
     /// Also write the table as JSON (`-`: to stdout)
     #[arg(long, value_name = "FILE")]
@@ -123,10 +123,10 @@ impl RunArgs {
 #[derive(Args, Debug)]
 pub struct JitterArgs {
     /// CPUs, each with two tasks that compute
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::cpus(), allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::cpus, allow_hyphen_values = true)]
     pub smp: u32,
     /// Ticks per second
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = values::hz(), allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = values::hz, allow_hyphen_values = true)]
     pub hz: u32,
     /// Length of the run
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::time, allow_hyphen_values = true)]

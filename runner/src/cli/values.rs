@@ -4,9 +4,8 @@ use crate::{config, units, workload};
 use abi::{
     Burn, Clock, CpuSet, Crash, MAX_CPUS, NohzMode, Preempt, Steal, TickMode, scenario::Policy,
 };
-use clap::builder::RangedI64ValueParser;
 use eevdf::{Feature, Preset, TunableScaling};
-use std::time::Duration;
+use std::{fmt::Display, ops::RangeInclusive, str::FromStr, time::Duration};
 
 /// A time that is not negative, in ns.
 pub(super) fn time(text: &str) -> Result<u64, units::TimeError> {
@@ -28,24 +27,39 @@ pub(super) fn limit(text: &str) -> Result<Duration, String> {
 }
 
 /// A number of CPUs.
-pub(super) fn cpus() -> RangedI64ValueParser<u32> {
-    let range = config::CPUS;
-    clap::value_parser!(u32).range(i64::from(*range.start())..=i64::from(*range.end()))
+pub(super) fn cpus(text: &str) -> Result<u32, String> {
+    whole(text, &config::CPUS)
 }
 
 /// A tick rate.
-pub(super) fn hz() -> RangedI64ValueParser<u32> {
-    let range = config::HZ;
-    clap::value_parser!(u32).range(i64::from(*range.start())..=i64::from(*range.end()))
+pub(super) fn hz(text: &str) -> Result<u32, String> {
+    whole(text, &config::HZ)
+}
+
+/// Guest memory, MiB.
+pub(super) fn memory(text: &str) -> Result<u32, String> {
+    whole(text, &config::MEMORY_MIB)
+}
+
+/// Where random streams start.
+pub(super) fn seed(text: &str) -> Result<u64, String> {
+    whole(text, &(0..=u64::MAX))
+}
+
+fn whole<T>(text: &str, range: &RangeInclusive<T>) -> Result<T, String>
+where
+    T: FromStr + PartialOrd + Display,
+{
+    let (start, end) = (range.start(), range.end());
+    text.parse()
+        .ok()
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| format!("must be a whole number from {start} to {end}"))
 }
 
 /// A number of tasks of one kind.
 pub(super) fn count(text: &str) -> Result<usize, String> {
-    let most = workload::MAX_TASKS;
-    text.parse()
-        .ok()
-        .filter(|&count| count <= most)
-        .ok_or_else(|| format!("must be a number from 0 to {most}"))
+    whole(text, &(0..=workload::MAX_TASKS))
 }
 
 /// The name of the preset that is used when none is named.

@@ -38,7 +38,9 @@ impl JsonSink {
             return Ok(Self(Target::Stdout));
         }
         let refused = |error: io::Error| {
-            Refusal::new("--json", path.display(), format!("cannot be written to ({error})"))
+            // Without the name of the file beside it that is written first.
+            let cause = error.raw_os_error().map(io::Error::from_raw_os_error).unwrap_or(error);
+            Refusal::new("--json", path.display(), format!("cannot be written to ({cause})"))
         };
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => {

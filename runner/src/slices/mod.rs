@@ -101,7 +101,9 @@ pub(crate) fn execute(arguments: &SlicesArgs) -> Result<u8, Error> {
         .flat_map(|row| [None, background_of(row.hz)].map(|load| (row, load)))
         .map(|(row, load)| cell::experiment(row, load, arguments.duration, arguments.seed, &host))
         .collect();
-    experiments[0].plan()?;
+    for experiment in &experiments {
+        experiment.plan()?;
+    }
     let start = Instant::now();
     let progress = Progress::start("slices", experiments.len(), host.quiet);
     let results = batch::run_all(&experiments, &progress)?;
