@@ -79,8 +79,9 @@ fn run_cargo(target_dir: &Path, quiet: bool) -> Result<(), Error> {
     for (name, _) in env::vars_os().filter(|(name, _)| is_leak(name)) {
         command.env_remove(name);
     }
-    let mut leashed = Leashed::spawn(&mut command)
-        .map_err(SetupError::system("start cargo, which builds the kernel"))?;
+    let mut leashed = Leashed::spawn(&mut command).map_err(SetupError::system(
+        "start cargo, which builds the kernel (is it in PATH? ./setup installs it)",
+    ))?;
     let stderr = leashed.child().stderr.take().expect("it was asked for");
     let (waited, output) = thread::scope(|scope| {
         let reader = scope.spawn(move || collect(BufReader::new(stderr), quiet));

@@ -97,7 +97,7 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Output")]
     pub check_invariants: bool,
     /// Also write the result document (`-`: to stdout)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// How to run the guest.
     #[command(flatten)]
