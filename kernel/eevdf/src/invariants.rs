@@ -30,6 +30,8 @@ pub enum Violation {
     Shape { id: EntityId },
     /// The leftmost node is not the first one.
     Leftmost { expected: u32, found: u32 },
+    /// The rightmost node is not the last one.
+    Rightmost { expected: u32, found: u32 },
     /// The running entity is not marked running, or another one is.
     Running { id: EntityId },
     /// A delayed entity runs or is the next buddy.
@@ -125,6 +127,13 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         }
         if first != self.tree.leftmost() {
             return Err(Violation::Leftmost { expected: first, found: self.tree.leftmost() });
+        }
+        let mut last = self.tree.root();
+        while let Some(node) = nodes.get(last as usize).filter(|node| node.link.right != NIL) {
+            last = node.link.right;
+        }
+        if last != self.tree.rightmost() {
+            return Err(Violation::Rightmost { expected: last, found: self.tree.rightmost() });
         }
         Ok(())
     }

@@ -8,7 +8,8 @@
 //! 4. An entity does not change its vruntime, deadline or slice while it is in the tree.
 //!
 //! The aggregates are recomputed from the children wherever a child changed, upwards until a node
-//! comes out as it was: above it nothing can have changed. Copying them along in a rotation is
+//! comes out as it was: above it nothing can have changed. A new leaf only widens those of its path,
+//! which takes no look at the children beside it. Copying aggregates along in a rotation is
 //! cheaper by a few loads and has broken in Linux twice, once per field added ("sched/eevdf: Fix rb
 //! augmented with multi fields", "sched/eevdf: Fix augmented max_slice").
 //!
@@ -82,6 +83,11 @@ impl Tree {
     /// Returns the index of the node with the earliest deadline, or `NIL`.
     pub(crate) const fn leftmost(&self) -> u32 {
         self.leftmost
+    }
+
+    /// Returns the index of the node with the last deadline, or `NIL`.
+    pub(crate) const fn rightmost(&self) -> u32 {
+        self.rightmost
     }
 
     /// Returns the aggregates over all nodes, or `None` for an empty tree.
