@@ -80,7 +80,7 @@ fn run_cargo(target_dir: &Path, quiet: bool) -> Result<(), Error> {
         command.env_remove(name);
     }
     let mut leashed = Leashed::spawn(&mut command).map_err(SetupError::system(
-        "start cargo, which builds the kernel (is it in PATH? ./setup installs it)",
+        "start cargo, which builds the kernel (it is not in PATH; run ./setup)",
     ))?;
     let stderr = leashed.child().stderr.take().expect("it was asked for");
     let (waited, output) = thread::scope(|scope| {
