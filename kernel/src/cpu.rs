@@ -6,7 +6,7 @@
 //! | [`Cpu::local`] | this CPU | interrupts off, checked |
 //! | the atomics | any CPU | see each |
 
-use crate::arch::{Context, ThisCpu};
+use crate::arch::{Context, ThisCpu, lapic};
 use crate::events::Timers;
 use crate::sched::Rq;
 use crate::{account::CpuAccount, event_time::EventTime, task::TaskId};
@@ -17,6 +17,8 @@ use ksync::{Cpu as _, IrqLock, LocalCell};
 use spin::Once;
 
 static CPUS: Once<Box<[Cpu]>> = Once::new();
+/// How many CPUs wait for their turn to act.
+static WAITING: AtomicU32 = AtomicU32::new(0);
 /// No task, in [`Cpu::current`].
 const IDLE: u32 = u32::MAX;
 
@@ -44,6 +46,10 @@ pub(crate) struct Cpu {
     runnable: AtomicU32,
     /// When the last wake-up that sent an IPI here happened, ns; under `rq`'s lock.
     wake_ns: AtomicU64,
+    /// The earliest time at which this CPU may act; see [`Self::is_turn`].
+    acts_ns: AtomicU64,
+    /// Whether it halts until it is its turn.
+    awaits_turn: AtomicBool,
 }
 
 /// What only its own CPU touches.
@@ -61,6 +67,14 @@ pub(crate) struct TickTimer {
     pub(crate) measured_mhz: u64,
 }
 
+impl Local {
+    /// Somebody computes or idles on this CPU from here on: it acts again at its next event.
+    pub(crate) fn let_time_pass(&mut self, cpu: &Cpu) {
+        self.time.passes();
+        cpu.set_acts(self.timers.next_ns().unwrap_or(u64::MAX));
+    }
+}
+
 impl Cpu {
     pub(crate) fn new(id: u32, apic_id: u32, rq: Rq, local: Local) -> Self {
         Self {
@@ -75,6 +89,8 @@ impl Cpu {
             current: AtomicU32::new(IDLE),
             runnable: AtomicU32::new(0),
             wake_ns: AtomicU64::new(0),
+            acts_ns: AtomicU64::new(u64::MAX),
+            awaits_turn: AtomicBool::new(false),
         }
     }
 
@@ -122,6 +138,51 @@ impl Cpu {
     pub(crate) fn note_wake(&self, at_ns: u64) {
         // Relaxed: the IPI that follows orders it.
         self.wake_ns.fetch_max(at_ns, Ordering::Relaxed);
+        self.acts_ns.fetch_min(at_ns, Ordering::Release);
+    }
+
+    /// This CPU acts at a time, or not before it. If that makes it another CPU's turn, that one
+    /// is told.
+    pub(crate) fn set_acts(&self, at_ns: u64) {
+        // SeqCst, here and below: either this CPU sees that the other one waits, or that one
+        // sees that it need not.
+        if self.acts_ns.swap(at_ns, Ordering::SeqCst) == at_ns
+            || WAITING.load(Ordering::SeqCst) == 0
+        {
+            return;
+        }
+        let turn = |cpu: &&Cpu| (cpu.acts_ns.load(Ordering::SeqCst), cpu.id);
+        let Some(next) = all().iter().min_by_key(turn) else { return };
+        if next.id != self.id && next.stop_waiting() {
+            lapic::send_timer(next.apic_id);
+        }
+    }
+
+    /// Whether something at `at_ns` may happen here now: nothing earlier is left to do on any
+    /// other CPU, and nothing at the same time on one with a lower number. If not, an interrupt
+    /// will come when it may.
+    ///
+    /// Under the virtual clock CPUs act one at a time, in the order of event times, whatever the
+    /// order in which QEMU executes them. Then no wake-up comes from another CPU's future.
+    pub(crate) fn is_turn(&self, at_ns: u64) -> bool {
+        let mine = (at_ns, self.id);
+        let is_later = |cpu: &Cpu| (cpu.acts_ns.load(Ordering::SeqCst), cpu.id) > mine;
+        let is_turn = || all().iter().all(|cpu| cpu.id == self.id || is_later(cpu));
+        if is_turn() {
+            return true;
+        }
+        if !self.awaits_turn.swap(true, Ordering::SeqCst) {
+            WAITING.fetch_add(1, Ordering::SeqCst);
+        }
+        is_turn() && self.stop_waiting()
+    }
+
+    fn stop_waiting(&self) -> bool {
+        let waited = self.awaits_turn.swap(false, Ordering::SeqCst);
+        if waited {
+            WAITING.fetch_sub(1, Ordering::SeqCst);
+        }
+        waited
     }
 
     pub(crate) fn wake_ns(&self) -> u64 {

@@ -17,7 +17,7 @@ use crate::run;
 use crate::sched::{tick, wakeup};
 use crate::task::{self, TaskId};
 use abi::record::TimerMode;
-use abi::{Scenario, TickMode};
+use abi::{Clock, Scenario, TickMode};
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use eevdf::Resched;
@@ -27,6 +27,8 @@ use eevdf::Resched;
 enum Event {
     /// The measured run begins.
     Begin,
+    /// Another CPU put a task on the queue that should run.
+    Reschedule,
     /// A sleeper wants up.
     Wake(TaskId),
     /// The running task has used the CPU time it wanted.
@@ -55,6 +57,8 @@ pub(crate) struct Timers {
     burst_end_ns: Option<u64>,
     slice_end_ns: Option<u64>,
     sleepers: BinaryHeap<Reverse<(u64, TaskId)>>,
+    /// When another CPU asked for a look at the queue.
+    reschedule_ns: Option<u64>,
     armed_ns: Option<u64>,
 }
 
@@ -73,6 +77,7 @@ impl Timers {
             burst_end_ns: None,
             slice_end_ns: None,
             sleepers: BinaryHeap::with_capacity(tasks),
+            reschedule_ns: None,
             armed_ns: None,
         }
     }
@@ -169,13 +174,15 @@ impl Timers {
         self.next().is_none_or(|(next_ns, event)| next_ns > at_ns || event == Event::End)
     }
 
-    fn next_ns(&self) -> Option<u64> {
+    /// When the next event is due.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
         self.next().map(|(at, _)| at)
     }
 
     fn next(&self) -> Option<(u64, Event)> {
         [
             (!self.has_begun).then_some((self.begin_ns, Event::Begin)),
+            self.reschedule_ns.map(|at| (at, Event::Reschedule)),
             self.sleepers.peek().map(|&Reverse((at, task))| (at, Event::Wake(task))),
             self.burst_end_ns.map(|at| (at, Event::BurstEnd)),
             self.slice_end_ns.map(|at| (at, Event::SliceTimer)),
@@ -197,6 +204,7 @@ impl Timers {
                 self.has_begun = true;
                 self.next_tick = Some(1);
             }
+            Event::Reschedule => self.reschedule_ns = None,
             Event::Wake(_) => {
                 self.sleepers.pop();
             }
@@ -226,8 +234,17 @@ fn handle_due(cpu: &'static Cpu) {
         local.timers.armed_ns = None;
         local.timers.is_periodic()
     });
+    // A periodic timer cannot fire again soon, so its CPUs do not wait for each other.
+    let is_ordered = run::config().clock == Clock::Virtual && !is_periodic;
     loop {
         let read_ns = clock::now_ns();
+        let due_ns = cpu.local.with(|local| local.timers.next_ns()).filter(|&at| at <= read_ns);
+        if let Some(due_ns) = due_ns.filter(|_| is_ordered) {
+            cpu.set_acts(due_ns);
+            if !cpu.is_turn(due_ns) {
+                return;
+            }
+        }
         let due = cpu.local.with(|local| {
             let (at_ns, event, missed) = local.timers.take_due(read_ns)?;
             let happens_ns = local.timers.happens_ns(at_ns, read_ns);
@@ -255,6 +272,8 @@ fn handle(cpu: &'static Cpu, event: Event) {
             tick::begin(cpu);
             cpu.set_need_resched();
         }
+        // The request is made already.
+        Event::Reschedule => {}
         Event::Wake(id) => wakeup::wake(task::by_id(id)),
         Event::BurstEnd => {
             let id = cpu.current().expect("only a running task has a burst");
@@ -288,21 +307,15 @@ impl Timers {
 pub(crate) fn on_reschedule() {
     let cpu = cpu::this();
     cpu.account.lock().ipis += 1;
-    let has_due = cpu.local.with(|local| {
+    let is_set = cpu.local.with(|local| {
         if run::take_over(local) {
             arm(local);
-            return false;
+            return true;
         }
-        let wake_ns = cpu.wake_ns();
-        let has_due = local.timers.next_ns().is_some_and(|next_ns| next_ns <= wake_ns);
-        if !has_due {
-            local.time.begin_event(wake_ns);
-        }
-        has_due
+        local.timers.reschedule_ns = Some(cpu.wake_ns());
+        false
     });
-    // What was due here before the other CPU's wake-up happens before it, whichever interrupt
-    // comes first.
-    if has_due {
+    if !is_set {
         handle_due(cpu);
     }
 }

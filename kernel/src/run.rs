@@ -61,6 +61,9 @@ pub(crate) fn begin() {
     let margin_ns = 1_000_000 + 50_000 * cpu::all().len() as u64;
     let start_ns = clock::now_ns() + margin_ns;
     place_tasks(start_ns);
+    for cpu in cpu::all() {
+        cpu.set_acts(start_ns);
+    }
     // Release: whoever sees the start sees the tasks.
     START_NS.store(start_ns, Ordering::Release);
     let this = cpu::this();
@@ -120,6 +123,7 @@ pub(crate) fn end(cpu: &'static Cpu) {
         }
     }
     lapic::stop_timer();
+    cpu.set_acts(u64::MAX);
     // Release: the boot CPU reads this CPU's counters after it sees the count.
     ENDED.fetch_add(1, Ordering::Release);
     if cpu.id != 0 {

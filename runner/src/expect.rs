@@ -89,12 +89,16 @@ pub(crate) fn judge(result: &RunResult) -> Judgement {
     let elapsed_ns = result.records.total.elapsed_ns;
 
     let mut list = Vec::new();
-    if scenario.nohz == NohzMode::Off {
+    // Ticks that fall into stolen time are lost, as they were meant to be.
+    let keeps_ticks = scenario.steal.is_none();
+    if scenario.nohz == NohzMode::Off && keeps_ticks {
         list.push(ticks(&cpus, scenario.hz, elapsed_ns));
     }
     if is_virtual {
         let missed: u64 = cpus.iter().map(|cpu| cpu.missed_ticks).sum();
-        list.push(zero("missed ticks", missed, true));
+        if keeps_ticks {
+            list.push(zero("missed ticks", missed, true));
+        }
         list.push(tick_rate(&cpus, scenario.hz));
     }
     if lag_is_bounded(result) {

@@ -18,7 +18,7 @@ use crate::cpu::{self, Cpu, Local};
 use crate::events;
 use crate::run;
 use crate::task::{self, State, Task, TaskId, Wait};
-use abi::NohzMode;
+use abi::{Clock, NohzMode};
 use eevdf::{Dequeue, Dequeued, Enqueue, EntityId, Pick};
 use ksync::IrqLockGuard;
 
@@ -46,7 +46,14 @@ pub(crate) fn schedule(leave: Leave) {
 fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>) {
     debug_assert!(!interrupts_are_on());
     let cpu = cpu::this();
-    let now = cpu.local.with(|local| local.time.at_switch());
+    let now = cpu.local.with(|local| {
+        let now = local.time.at_switch();
+        if !local.time.is_held() {
+            // From here on this CPU goes by the counter; others need not wait for it.
+            cpu.set_acts(local.timers.next_ns().unwrap_or(u64::MAX));
+        }
+        now
+    });
     let mut rq = cpu.rq.lock();
     rq.advance(now);
     let why = rq.take_resched(cpu);
@@ -241,23 +248,36 @@ pub(crate) fn exit(task: &'static Task) -> ! {
 
 /// Leaves an interrupt: preempt what it interrupted if asked to, else let its time go on.
 pub(crate) fn leave_interrupt() {
-    if cpu::this().need_resched() {
+    if may_grant(cpu::this()) {
         schedule(Leave::Preempted);
     }
     // Perhaps another CPU than before.
     let cpu = cpu::this();
-    if cpu.current().is_none_or(|id| task::by_id(id).burst.is_active()) {
-        cpu.local.with(|local| local.time.passes());
+    let computes = cpu.current().is_none_or(|id| task::by_id(id).burst.is_active());
+    if computes && cpu.local.with(|local| local.time.is_held()) {
+        cpu.local.with(|local| local.let_time_pass(cpu));
     }
+}
+
+/// Whether a request to reschedule can be granted now. Under the virtual clock it waits for its
+/// event: the request of another CPU may be from before something else that is due here.
+fn may_grant(cpu: &Cpu) -> bool {
+    let is_time =
+        run::config().clock == Clock::Real || cpu.local.with(|local| local.time.is_held());
+    cpu.need_resched() && is_time
 }
 
 /// What a CPU does without a task. Interrupts must be off.
 pub(crate) fn idle_loop(cpu: &'static Cpu) -> ! {
     loop {
-        if cpu.need_resched() {
+        if may_grant(cpu) {
             schedule(Leave::Preempted);
         }
-        cpu.local.with(|local| local.time.passes());
+        cpu.local.with(|local| {
+            if local.time.is_held() {
+                local.let_time_pass(cpu);
+            }
+        });
         wait_for_interrupt();
     }
 }

@@ -15,10 +15,11 @@ pub(super) fn run(task: &'static Task, ns: Option<u64>) {
         return;
     }
     task.burst.begin();
-    cpu::this().local.with(|local| {
+    let cpu = cpu::this();
+    cpu.local.with(|local| {
         let end = ns.map(|ns| local.time.now() + ns);
         local.timers.set_burst_end(end);
-        local.time.passes();
+        local.let_time_pass(cpu);
         events::arm(local);
     });
     match run::config().burn {

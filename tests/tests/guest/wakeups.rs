@@ -111,18 +111,6 @@ fn a_pair_on_two_cpus_uses_exactly_the_whole_time() {
     assert_all(&task(&result, "ping0").stint, 20 * US, "turns");
 }
 
-/// Nothing comes between the end of a burst and the sleep after it, not even a tick.
-#[test]
-fn a_background_task_runs_whole_bursts() {
-    let experiment = Experiment::new()
-        .load(|load| load.background(64.0, 500 * US, 0).expect("both are in range"))
-        .duration_ns(60 * SECOND);
-    let result = run_passing(&experiment);
-    // The stints that ended; the end of the run may have cut one more.
-    let ran_ns = moments(&task(&result, "waker0").stint).sum;
-    assert_eq!(ran_ns % u128::from(500 * US), 0, "{ran_ns}");
-}
-
 /// CPUs handle their events at different moments; what one does to another's queue must not
 /// make time go back there, or a latency of nearly 2^64 ns comes out.
 #[test]

@@ -187,6 +187,12 @@ pub(crate) fn send_reschedule(apic_id: u32) {
     with(|lapic| unsafe { lapic.apic.send_ipi(RESCHEDULE_VECTOR, prepare_ipi(apic_id)) });
 }
 
+/// Makes the timer of a CPU, by APIC id, fire at once.
+pub(crate) fn send_timer(apic_id: u32) {
+    // SAFETY: as for `send_reschedule`; the timer's handler finds out by itself what is due.
+    with(|lapic| unsafe { lapic.apic.send_ipi(TIMER_VECTOR, prepare_ipi(apic_id)) });
+}
+
 /// INIT, the first half of starting a CPU.
 pub(super) fn send_init(apic_id: u32) {
     // SAFETY: the target is not running anything yet.
