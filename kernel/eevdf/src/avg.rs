@@ -42,11 +42,13 @@ impl Average {
         self.weight
     }
 
+    #[inline]
     pub(crate) fn add(&mut self, vruntime: u64, weight: u64) {
         self.sum += self.term(vruntime, weight);
         self.weight += weight;
     }
 
+    #[inline]
     pub(crate) fn remove(&mut self, vruntime: u64, weight: u64) {
         assert!(
             weight <= self.weight,
@@ -58,14 +60,17 @@ impl Average {
     }
 
     /// Returns the average with one more entity in it.
+    #[inline]
     pub(crate) fn with(mut self, vruntime: u64, weight: u64) -> Average {
         self.add(vruntime, weight);
         self
     }
 
     /// Returns V, rounded toward minus infinity; the base if nothing is counted.
+    #[inline]
     pub(crate) fn mean(&self) -> u64 {
-        if self.weight == 0 {
+        // Where the base follows V it mostly is V.
+        if (self.sum as u128) < u128::from(self.weight) || self.weight == 0 {
             return self.base;
         }
         // Euclidean division by a positive number is the floor. 64 bits suffice nearly always and
@@ -81,6 +86,7 @@ impl Average {
     ///
     /// Not `vruntime <= mean()`: the division would cost more, and a counted entity would be
     /// compared with a rounded V.
+    #[inline]
     pub(crate) fn is_eligible(&self, vruntime: u64) -> bool {
         self.sum >= self.term(vruntime, self.weight)
     }
@@ -89,6 +95,7 @@ impl Average {
     ///
     /// Without the division: the lag is the floor of `x / W`, with the exact difference `x` below,
     /// and a floor is compared with a whole number by multiplying.
+    #[inline]
     pub(crate) fn is_lag_within(&self, vruntime: u64, limit: i64) -> bool {
         let difference = self.sum - self.term(vruntime, self.weight);
         let bound = product(limit, self.weight);
@@ -96,6 +103,7 @@ impl Average {
     }
 
     /// Moves the base without moving V.
+    #[inline]
     pub(crate) fn rebase(&mut self, base: u64) {
         self.sum -= self.term(base, self.weight);
         self.base = base;

@@ -53,6 +53,7 @@ impl Attr {
     }
 
     /// Returns the slice these attributes ask for, if the rules allow one.
+    #[inline]
     pub(crate) fn custom_slice_ns(self, rules: &Rules) -> Option<u64> {
         match rules.variant.slice {
             SliceRule::BaseOnly => None,
@@ -63,18 +64,18 @@ impl Attr {
 
 /// A schedulable entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[repr(C)] // what the tree reads comes first, see `Node`
+#[repr(C)] // what a switch reads comes first, see `Node`
 pub struct Entity {
     pub(crate) vruntime: u64,
     /// Virtual deadline; while `has_rel_deadline`, the distance to it.
     pub(crate) deadline: u64,
     pub(crate) slice_ns: u64,
     pub(crate) sum_exec_ns: u64,
-    pub(crate) vlag: i64,
-    pub(crate) attr: Attr,
     pub(crate) weight: Weight,
     pub(crate) has_rel_deadline: bool,
     pub(crate) is_delayed: bool,
+    pub(crate) vlag: i64,
+    pub(crate) attr: Attr,
 }
 
 impl Entity {
@@ -131,6 +132,7 @@ impl Entity {
     }
 
     /// Takes over a changed base slice, unless the slice is its own.
+    #[inline]
     pub(crate) fn refresh_slice(&mut self, rules: &Rules) {
         if self.attr.custom_slice_ns(rules).is_none() {
             self.slice_ns = rules.base_slice_ns();
@@ -145,10 +147,12 @@ impl Entity {
         }
     }
 
+    #[inline]
     pub(crate) fn virtual_ns(&self, delta_ns: u64, rules: &Rules) -> u64 {
         self.weight.virtual_ns(delta_ns, rules.variant.vt_math)
     }
 
+    #[inline]
     pub(crate) fn virtual_slice_ns(&self, rules: &Rules) -> u64 {
         self.virtual_ns(self.slice_ns, rules)
     }

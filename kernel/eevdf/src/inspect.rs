@@ -96,7 +96,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     /// Returns the queued entities: the running one first, then by deadline.
     pub fn queued(&self) -> impl Iterator<Item = EntityId> + '_ {
         let nodes = self.nodes.as_ref();
-        let first = self.tree.leftmost();
+        let first = self.tree.leftmost(nodes);
         let waiting = core::iter::successors((first != NIL).then_some(first), move |&index| {
             let next = self.tree.next(nodes, index);
             (next != NIL).then_some(next)

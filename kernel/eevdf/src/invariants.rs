@@ -1,14 +1,12 @@
 //! What must hold after every operation, checked by a full rescan.
 //!
-//! The sums and aggregates are redundant; this recomputes them the slow way. For tests, and for a
+//! The sums and aggregates are redundant; this and the tree's own check recompute them the slow way. For tests, and for a
 //! kernel that distrusts itself now and then: it takes linear time.
 
 use crate::avg::Average;
 use crate::entity::EntityId;
-use crate::node::{NIL, Node, Place};
+use crate::node::{Node, Place};
 use crate::runqueue::RunQueue;
-use crate::time::before;
-use crate::tree::computed;
 
 /// A broken invariant, with what was expected (or the bound) and what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,20 +16,24 @@ pub enum Violation {
     Weight { expected: u64, found: u64 },
     /// The weighted sum is not that of the tree's entities.
     Sum { expected: i128, found: i128 },
-    /// The number of nodes in the tree is not the number of entities that say they are in it.
+    /// The number of entities in the tree is not the number of those that say they are in it.
     Count { expected: u32, found: u32 },
     /// The number of delayed entities is not the count.
     Delayed { expected: u32, found: u32 },
-    /// An entity's deadline is before that of its predecessor.
+    /// An entity's deadline, or a separator, is before one to the left of it. The slot is that of the
+    /// entity or of the branch.
     Order { id: EntityId },
-    /// A node's height or aggregates do not follow from its children.
+    /// What the tree keeps about an entity, or about the branch in this slot, is not so.
     Aggregate { id: EntityId },
-    /// A node's children differ in height by more than one, or disown it.
+    /// A branch in this slot has too few entries, or the entity or branch in it is not where its
+    /// own link says.
     Shape { id: EntityId },
-    /// The leftmost node is not the first one.
+    /// The first leaf is not where the tree says.
     Leftmost { expected: u32, found: u32 },
-    /// The rightmost node is not the last one.
+    /// The last leaf is not where the tree says.
     Rightmost { expected: u32, found: u32 },
+    /// Some branches are neither in the tree nor free, or both.
+    Branches { expected: u32, found: u32 },
     /// The running entity is not marked running, or another one is.
     Running { id: EntityId },
     /// A delayed entity runs or is the next buddy.
@@ -56,7 +58,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     /// The first one that does not hold.
     pub fn check_invariants(&self) -> Result<(), Violation> {
         self.check_places()?;
-        self.check_tree()?;
+        self.tree.check(self.nodes.as_ref())?;
         self.check_average()
     }
 
@@ -95,45 +97,6 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         let (expected, found) = (count(Place::Parked), parked.take(nodes.len() + 1).count() as u32);
         if expected != found {
             return Err(Violation::Parked { expected, found });
-        }
-        Ok(())
-    }
-
-    fn check_tree(&self) -> Result<(), Violation> {
-        let nodes = self.nodes.as_ref();
-        for (index, node) in nodes.iter().enumerate().filter(|(_, node)| node.place == Place::Tree)
-        {
-            let (index, id) = (index as u32, EntityId(index as u32));
-            if computed(nodes, index).0 != node.link {
-                return Err(Violation::Aggregate { id });
-            }
-            let child = |child: u32| nodes.get(child as usize);
-            let [left, right] = [node.link.left, node.link.right].map(child);
-            let [left_height, right_height] =
-                [left, right].map(|child| child.map_or(0, |child| child.link.height));
-            let is_disowned =
-                [left, right].into_iter().flatten().any(|child| child.link.parent != index);
-            if is_disowned || left_height.abs_diff(right_height) > 1 {
-                return Err(Violation::Shape { id });
-            }
-            let next = self.tree.next(nodes, index);
-            if child(next).is_some_and(|next| before(next.entity.deadline, node.entity.deadline)) {
-                return Err(Violation::Order { id: EntityId(next) });
-            }
-        }
-        let mut first = self.tree.root();
-        while let Some(node) = nodes.get(first as usize).filter(|node| node.link.left != NIL) {
-            first = node.link.left;
-        }
-        if first != self.tree.leftmost() {
-            return Err(Violation::Leftmost { expected: first, found: self.tree.leftmost() });
-        }
-        let mut last = self.tree.root();
-        while let Some(node) = nodes.get(last as usize).filter(|node| node.link.right != NIL) {
-            last = node.link.right;
-        }
-        if last != self.tree.rightmost() {
-            return Err(Violation::Rightmost { expected: last, found: self.tree.rightmost() });
         }
         Ok(())
     }

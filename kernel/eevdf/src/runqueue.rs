@@ -17,7 +17,7 @@ use crate::node::{NIL, Node, Place};
 use crate::protect::Guard;
 use crate::rules::Rules;
 use crate::time::{earlier, later};
-use crate::tree::Tree;
+use crate::tree::{Branch, Tree};
 use crate::variant::{BaseRule, ReschedRule};
 
 /// How an entity comes to a queue.
@@ -219,6 +219,20 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         self.tree.insert(self.nodes.as_mut(), id.0);
     }
 
+    /// Takes one entity out of the tree and the sums and puts another one in, as `detach` and
+    /// `insert` would.
+    ///
+    /// The tree comes first: it waits for memory in two places, and can for both at a time.
+    pub(crate) fn exchange(&mut self, leaving: EntityId, joining: EntityId) {
+        self.node_mut(joining).place = Place::Tree;
+        self.tree.exchange(self.nodes.as_mut(), leaving.0, joining.0);
+        let term = |entity: &Entity| (entity.vruntime, u64::from(entity.weight()));
+        let (vruntime, weight) = term(self.entity_of(joining));
+        self.average.add(vruntime, weight);
+        let (vruntime, weight) = term(self.entity_of(leaving));
+        self.average.remove(vruntime, weight);
+    }
+
     /// Returns the average over all queued entities, the running one included.
     pub(crate) fn full_average(&self) -> Average {
         match self.running {
@@ -244,7 +258,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         if self.rules.variant.base != BaseRule::MinVruntime {
             return;
         }
-        let waiting = self.tree.summary(self.nodes.as_ref()).map(|link| link.min_vruntime);
+        let waiting = self.tree.summary(self.nodes.as_ref()).map(Branch::min_vruntime);
         let running = self.running.map(|running| self.entity_of(running.id).vruntime);
         let smallest = match (waiting, running) {
             (Some(waiting), Some(running)) => earlier(waiting, running),

@@ -1,393 +1,270 @@
 //! The deadline-ordered tree of queued entities, kept in the caller's arena.
 //!
-//! An AVL tree over node indices. It owns the `link` of every node that is in it.
+//! A B+ tree: entities hang on leaves, leaves on branches, all leaves at the same depth. It owns the
+//! `branch` of every slot and the `link` of every entity that is in it.
 //!
-//! 1. In-order traversal gives non-decreasing deadlines; among equal ones, insertion order.
-//! 2. Every node knows the smallest vruntime and the smallest and largest slice of its subtree.
-//! 3. `leftmost` is the node with the earliest deadline, `rightmost` the last one.
-//! 4. An entity does not change its vruntime, deadline or slice while it is in the tree.
+//! 1. Going through the leaves gives non-decreasing deadlines; among equal ones, insertion order.
+//! 2. An entry knows the smallest vruntime below it, a branch the smallest and largest slice.
+//! 3. `first` is the leaf with the earliest deadline, `last` the one with the last.
+//! 4. Branches have at least `Branch::MIN` entries, except the first and the last leaf and branches
+//!    above the last leaf.
+//! 5. An entity does not change its vruntime, deadline or slice while it is in the tree.
 //!
-//! The aggregates are recomputed from the children wherever a child changed, upwards until a node
-//! comes out as it was: above it nothing can have changed. A new leaf only widens those of its path,
-//! which takes no look at the children beside it. Copying aggregates along in a rotation is
-//! cheaper by a few loads and has broken in Linux twice, once per field added ("sched/eevdf: Fix rb
-//! augmented with multi fields", "sched/eevdf: Fix augmented max_slice").
+//! Wide nodes because a queue waits for memory and for branches predicted wrongly: a binary tree asks
+//! both once per bit of the answer. The exception for the two ends is for queues that are what
+//! the name says: what joins at one end and leaves at the other fills leaves completely and
+//! never moves an entry to another leaf.
+//!
+//! Aggregates are corrected upwards, and only until one comes out as it was, as long as branches keep
+//! their entries. Where entries moved, everything up to the root is computed anew. Copying
+//! aggregates along with what moves is cheaper by a few loads and has broken in Linux twice,
+//! once per field added ("sched/eevdf: Fix rb augmented with multi fields", "sched/eevdf: Fix
+//! augmented max_slice").
 //!
 //! Source: "sched/eevdf: Sort the rbtree by virtual deadline"; "sched/fair: Fix lag clamp" for the
 //! largest slice.
 
+mod branch;
+mod check;
+mod order;
+mod shape;
+
+pub(crate) use branch::Branch;
+
 use crate::entity::Entity;
-use crate::node::{NIL, Node};
-use crate::time::{before, earlier};
-
-/// What a node knows about its place in the tree and about its subtree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Link {
-    pub(crate) parent: u32,
-    pub(crate) left: u32,
-    pub(crate) right: u32,
-    pub(crate) height: i32,
-    pub(crate) min_vruntime: u64,
-    pub(crate) min_slice_ns: u64,
-    pub(crate) max_slice_ns: u64,
-}
-
-impl Link {
-    pub(crate) const NONE: Link = Link {
-        parent: NIL,
-        left: NIL,
-        right: NIL,
-        height: 0,
-        min_vruntime: 0,
-        min_slice_ns: 0,
-        max_slice_ns: 0,
-    };
-
-    /// Widens the aggregates by those of another subtree.
-    fn absorb(&mut self, other: &Link) {
-        self.min_vruntime = earlier(self.min_vruntime, other.min_vruntime);
-        self.min_slice_ns = self.min_slice_ns.min(other.min_slice_ns);
-        self.max_slice_ns = self.max_slice_ns.max(other.max_slice_ns);
-    }
-
-    /// Tells whether a parent sees the same in both. Without branches: which of them differ is
-    /// hard to predict.
-    fn looks_like(&self, other: &Link) -> bool {
-        (self.height == other.height)
-            & (self.min_vruntime == other.min_vruntime)
-            & (self.min_slice_ns == other.min_slice_ns)
-            & (self.max_slice_ns == other.max_slice_ns)
-    }
-}
+use crate::node::{Link, NIL, Slot};
+use crate::time::before;
+use branch::Entry;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tree {
     root: u32,
-    leftmost: u32,
-    rightmost: u32,
+    first: u32,
+    last: u32,
     len: u32,
+    /// First of the branches that were used and are free again, chained through `parent`.
+    free: u32,
+    /// First of the branches that never were used.
+    fresh: u32,
 }
 
 impl Tree {
-    pub(crate) const EMPTY: Tree = Tree { root: NIL, leftmost: NIL, rightmost: NIL, len: 0 };
+    pub(crate) const EMPTY: Tree =
+        Tree { root: NIL, first: NIL, last: NIL, len: 0, free: NIL, fresh: 0 };
 
     pub(crate) const fn len(&self) -> u32 {
         self.len
     }
 
-    /// Returns the index of the root, or `NIL`.
-    pub(crate) const fn root(&self) -> u32 {
-        self.root
+    /// Returns the entity with the earliest deadline, or `NIL`.
+    pub(crate) fn leftmost<const F: usize>(&self, nodes: &[Slot<F>]) -> u32 {
+        nodes.get(self.first as usize).map_or(NIL, |leaf| leaf.branch.entry(0).child)
     }
 
-    /// Returns the index of the node with the earliest deadline, or `NIL`.
-    pub(crate) const fn leftmost(&self) -> u32 {
-        self.leftmost
-    }
-
-    /// Returns the index of the node with the last deadline, or `NIL`.
-    pub(crate) const fn rightmost(&self) -> u32 {
-        self.rightmost
-    }
-
-    /// Returns the aggregates over all nodes, or `None` for an empty tree.
-    pub(crate) fn summary<'a>(&self, nodes: &'a [Node]) -> Option<&'a Link> {
-        nodes.get(self.root as usize).map(|node| &node.link)
-    }
-
-    pub(crate) fn insert(&mut self, nodes: &mut [Node], index: u32) {
-        let (parent, goes_left) = self.place_for(nodes, nodes[index as usize].entity.deadline);
-        let Entity { vruntime, slice_ns, .. } = nodes[index as usize].entity;
-        nodes[index as usize].link = Link {
-            parent,
-            height: 1,
-            min_vruntime: vruntime,
-            min_slice_ns: slice_ns,
-            max_slice_ns: slice_ns,
-            ..Link::NONE
-        };
-        match nodes.get_mut(parent as usize) {
-            None => self.root = index,
-            Some(above) if goes_left => above.link.left = index,
-            Some(above) => above.link.right = index,
-        }
-        if goes_left && parent == self.leftmost || parent == NIL {
-            self.leftmost = index;
-        }
-        if !goes_left && parent == self.rightmost || parent == NIL {
-            self.rightmost = index;
-        }
-        self.len += 1;
-        self.grow(nodes, index);
-    }
-
-    /// Returns the node that gets a new child for `deadline`, and whether that is its left one.
-    fn place_for(&self, nodes: &[Node], deadline: u64) -> (u32, bool) {
-        // Equal entities that use up their slices go to the end each time.
-        if let Some(last) = nodes.get(self.rightmost as usize)
-            && !before(deadline, last.entity.deadline)
-        {
-            return (self.rightmost, false);
-        }
-        let (mut parent, mut goes_left) = (NIL, false);
-        let mut at = self.root;
-        while let Some(node) = nodes.get(at as usize) {
-            parent = at;
-            goes_left = before(deadline, node.entity.deadline);
-            at = if goes_left { node.link.left } else { node.link.right };
-        }
-        (parent, goes_left)
-    }
-
-    /// Lets the nodes above a new leaf know of it.
-    ///
-    /// What was added can only widen the aggregates, so only the path is looked at, and nobody beside
-    /// it unless the path grew. `retrace` would read a cold cache line per level for nothing.
-    fn grow(&mut self, nodes: &mut [Node], leaf: u32) {
-        let new = nodes[leaf as usize].link;
-        let (mut child_height, mut index) = (new.height, new.parent);
-        while let Some(Node { link, .. }) = nodes.get_mut(index as usize) {
-            let before = *link;
-            link.absorb(&new);
-            let is_widened = !link.looks_like(&before);
-            let mut is_higher = child_height == before.height;
-            if is_higher {
-                link.height += 1;
-                let lean = height(nodes, before.right) - height(nodes, before.left);
-                if lean.abs() > 1 {
-                    // Rebalancing gives the subtree the height it had before the insertion.
-                    self.rebalance(nodes, index, lean);
-                    is_higher = false;
-                }
-            }
-            if !is_higher && !is_widened {
-                return;
-            }
-            child_height = before.height + i32::from(is_higher);
-            index = before.parent;
-        }
-    }
-
-    pub(crate) fn erase(&mut self, nodes: &mut [Node], index: u32) {
-        let Link { parent, left, right, .. } = nodes[index as usize].link;
-        if self.leftmost == index {
-            self.leftmost = if right == NIL { parent } else { first(nodes, right) };
-        }
-        if self.rightmost == index {
-            self.rightmost = if left == NIL { parent } else { last(nodes, left) };
-        }
-        // `lowest` is the deepest node whose subtree changes; `next` is the node that moves up.
-        let (lowest, next) = if left == NIL || right == NIL {
-            self.replace(nodes, index, if left == NIL { right } else { left });
-            (parent, NIL)
-        } else {
-            let next = first(nodes, right);
-            let Link { parent: above_next, right: after_next, .. } = nodes[next as usize].link;
-            let lowest = if above_next == index {
-                next
-            } else {
-                self.replace(nodes, next, after_next);
-                set_right(nodes, next, right);
-                above_next
-            };
-            set_left(nodes, next, left);
-            self.replace(nodes, index, next);
-            (lowest, next)
-        };
-        nodes[index as usize].link = Link::NONE;
-        self.len -= 1;
-        self.retrace(nodes, lowest, next);
-    }
-
-    /// Returns the node with the earliest deadline among those whose vruntime is eligible.
-    ///
-    /// Left of a node lie the earlier deadlines, so the left subtree is searched first, and only if
-    /// its smallest vruntime says that the search will succeed. That makes the descent a single path.
-    pub(crate) fn first_eligible(
+    /// Returns the root, which knows the aggregates over all entities, or `None` for an empty tree.
+    pub(crate) fn summary<'a, const F: usize>(
         &self,
-        nodes: &[Node],
-        is_eligible: impl Fn(u64) -> bool,
-    ) -> Option<u32> {
-        let leftmost = nodes.get(self.leftmost as usize)?;
-        if is_eligible(leftmost.entity.vruntime) {
-            return Some(self.leftmost);
+        nodes: &'a [Slot<F>],
+    ) -> Option<&'a Branch<F>> {
+        nodes.get(self.root as usize).map(|slot| &slot.branch)
+    }
+
+    pub(crate) fn insert<const F: usize>(&mut self, nodes: &mut [Slot<F>], index: u32) {
+        let place = self.place_for(nodes, nodes[index as usize].entity.deadline);
+        self.insert_at(nodes, place, index);
+    }
+
+    fn insert_at<const F: usize>(
+        &mut self,
+        nodes: &mut [Slot<F>],
+        (mut leaf, mut rank): (u32, usize),
+        index: u32,
+    ) {
+        let Entity { vruntime, deadline, slice_ns, .. } = nodes[index as usize].entity;
+        let entry = Entry { deadline, vruntime, child: index };
+        if nodes[leaf as usize].branch.len() == F {
+            (leaf, rank) = self.split(nodes, leaf, rank, entry);
+        }
+        let lane = nodes[leaf as usize].branch.insert(rank, entry) as u8;
+        nodes[index as usize].link = Link { leaf, lane, ..Link::NONE };
+        self.len += 1;
+        widen(nodes, leaf, vruntime, slice_ns);
+    }
+
+    /// Returns the leaf for a deadline and the rank there.
+    fn place_for<const F: usize>(&mut self, nodes: &mut [Slot<F>], deadline: u64) -> (u32, usize) {
+        let Some(Slot { branch: last, .. }) = nodes.get(self.last as usize) else {
+            let leaf = self.allocate(nodes, 0);
+            (self.root, self.first, self.last) = (leaf, leaf, leaf);
+            return (leaf, 0);
+        };
+        // Equal entities that use up their slices go to the end each time.
+        if !before(deadline, last.entry(last.len() - 1).deadline) {
+            return (self.last, last.len());
         }
         let mut at = self.root;
-        while let Some(node) = nodes.get(at as usize) {
-            let left = nodes.get(node.link.left as usize);
-            if left.is_some_and(|left| is_eligible(left.link.min_vruntime)) {
-                at = node.link.left;
-            } else if is_eligible(node.entity.vruntime) {
-                return Some(at);
-            } else {
-                at = node.link.right;
+        loop {
+            let branch = &nodes[at as usize].branch;
+            if branch.is_leaf() {
+                return (at, branch.rank_for(deadline));
             }
-        }
-        None
-    }
-
-    /// Returns the in-order successor of a node, or `NIL`.
-    pub(crate) fn next(&self, nodes: &[Node], index: u32) -> u32 {
-        let link = &nodes[index as usize].link;
-        if link.right != NIL {
-            return first(nodes, link.right);
-        }
-        let (mut child, mut at) = (index, link.parent);
-        while at != NIL && nodes[at as usize].link.right == child {
-            (child, at) = (at, nodes[at as usize].link.parent);
-        }
-        at
-    }
-
-    /// Puts `with` (or nothing, `NIL`) where `index` hangs.
-    fn replace(&mut self, nodes: &mut [Node], index: u32, with: u32) {
-        let parent = nodes[index as usize].link.parent;
-        if let Some(node) = nodes.get_mut(with as usize) {
-            node.link.parent = parent;
-        }
-        match nodes.get_mut(parent as usize) {
-            None => self.root = with,
-            Some(above) if above.link.left == index => above.link.left = with,
-            Some(above) => above.link.right = with,
+            at = branch.child_for(deadline);
         }
     }
 
-    /// Restores heights, aggregates and balance from `index` upwards until nothing changes any
-    /// more, but past the node `through`: its link still speaks of its old place, and coming out
-    /// as it was says nothing about the new one.
-    fn retrace(&mut self, nodes: &mut [Node], mut index: u32, through: u32) {
-        let mut may_stop = through == NIL;
-        while let Some(node) = nodes.get(index as usize) {
-            let parent = node.link.parent;
-            let (link, lean) = computed(nodes, index);
-            let is_changed = if lean.abs() <= 1 {
-                update(nodes, index, &link)
-            } else {
-                let before = nodes[index as usize].link;
-                let top = self.rebalance(nodes, index, lean);
-                !nodes[top as usize].link.looks_like(&before)
-            };
-            if may_stop && !is_changed {
-                return;
-            }
-            may_stop |= index == through;
-            index = parent;
+    /// Erases one entity and inserts another. Where both belong to the same leaf, which in a small
+    /// queue is the only one, neither its shape nor the tree's is looked at.
+    pub(crate) fn exchange<const F: usize>(
+        &mut self,
+        nodes: &mut [Slot<F>],
+        leaving: u32,
+        joining: u32,
+    ) {
+        let Entity { vruntime, deadline, slice_ns, .. } = nodes[joining as usize].entity;
+        let (place, rank) = self.place_for(nodes, deadline);
+        let Slot { link: Link { leaf, lane, .. }, ref entity, .. } = nodes[leaving as usize];
+        let (old_vruntime, old_slice_ns) = (entity.vruntime, entity.slice_ns);
+        if place != leaf {
+            self.insert_at(nodes, (place, rank), joining);
+            self.erase(nodes, leaving);
+            return;
         }
+        let branch = &mut nodes[leaf as usize].branch;
+        branch.exchange(lane as usize, rank, Entry { deadline, vruntime, child: joining });
+        nodes[leaving as usize].link.leaf = NIL;
+        nodes[joining as usize].link = Link { leaf, lane, ..Link::NONE };
+        // In this order: what computes anew already sees the new one, and tells only those above that
+        // knew the old one by name.
+        widen(nodes, leaf, vruntime, slice_ns);
+        narrow(nodes, leaf, old_vruntime, old_slice_ns);
     }
 
-    /// Restores balance where one subtree is two levels higher, and returns the new top.
-    fn rebalance(&mut self, nodes: &mut [Node], index: u32, lean: i32) -> u32 {
-        let Link { left, right, .. } = nodes[index as usize].link;
-        if lean < 0 {
-            let Link { left: outer, right: inner, .. } = nodes[left as usize].link;
-            if height(nodes, inner) > height(nodes, outer) {
-                self.rotate_left(nodes, left);
-            }
-            self.rotate_right(nodes, index)
+    pub(crate) fn erase<const F: usize>(&mut self, nodes: &mut [Slot<F>], index: u32) {
+        let Slot { link: Link { leaf, lane, .. }, entity, .. } = &mut nodes[index as usize];
+        let Entity { vruntime, slice_ns, .. } = *entity;
+        let (at, lane) = (core::mem::replace(leaf, NIL), *lane as usize);
+        self.len -= 1;
+        let branch = &mut nodes[at as usize].branch;
+        branch.remove(branch.order.rank(lane));
+        let is_end = at == self.first || at == self.last;
+        if branch.len() >= Branch::<F>::MIN || is_end && branch.len() > 0 {
+            narrow(nodes, at, vruntime, slice_ns);
         } else {
-            let Link { left: inner, right: outer, .. } = nodes[right as usize].link;
-            if height(nodes, inner) > height(nodes, outer) {
-                self.rotate_right(nodes, right);
-            }
-            self.rotate_left(nodes, index)
+            self.repair(nodes, at);
         }
     }
 
-    fn rotate_left(&mut self, nodes: &mut [Node], index: u32) -> u32 {
-        let up = nodes[index as usize].link.right;
-        let inner = nodes[up as usize].link.left;
-        self.replace(nodes, index, up);
-        set_right(nodes, index, inner);
-        set_left(nodes, up, index);
-        refresh(nodes, index);
-        refresh(nodes, up);
-        up
+    /// Returns the entry of the entity with the earliest deadline among those whose vruntime is not
+    /// after `latest`.
+    ///
+    /// If the first leaf has one, no other leaf has an earlier deadline. Otherwise the search goes
+    /// into the first branch whose smallest vruntime says that it will succeed: one path.
+    pub(crate) fn first_eligible<const F: usize>(
+        &self,
+        nodes: &[Slot<F>],
+        latest: u64,
+    ) -> Option<Entry> {
+        let first = &nodes.get(self.first as usize)?.branch;
+        if let Some(entry) = first.first_not_after(latest) {
+            return Some(entry);
+        }
+        let mut branch = &nodes[self.root as usize].branch;
+        while !branch.is_leaf() {
+            branch = &nodes[branch.first_not_after(latest)?.child as usize].branch;
+        }
+        branch.first_not_after(latest)
     }
 
-    fn rotate_right(&mut self, nodes: &mut [Node], index: u32) -> u32 {
-        let up = nodes[index as usize].link.left;
-        let inner = nodes[up as usize].link.right;
-        self.replace(nodes, index, up);
-        set_left(nodes, index, inner);
-        set_right(nodes, up, index);
-        refresh(nodes, index);
-        refresh(nodes, up);
-        up
-    }
-}
-
-/// Returns what a node's link says when it is computed from the node and its children, and how much
-/// higher the right subtree is than the left one.
-#[inline]
-pub(crate) fn computed(nodes: &[Node], index: u32) -> (Link, i32) {
-    let Node { link, entity, .. } = &nodes[index as usize];
-    let mut link = Link {
-        min_vruntime: entity.vruntime,
-        min_slice_ns: entity.slice_ns,
-        max_slice_ns: entity.slice_ns,
-        ..*link
-    };
-    let (mut left_height, mut right_height) = (0, 0);
-    if let Some(left) = nodes.get(link.left as usize) {
-        link.absorb(&left.link);
-        left_height = left.link.height;
-    }
-    if let Some(right) = nodes.get(link.right as usize) {
-        link.absorb(&right.link);
-        right_height = right.link.height;
-    }
-    link.height = 1 + left_height.max(right_height);
-    (link, right_height - left_height)
-}
-
-/// Takes over what was computed about a subtree, and tells whether that is new. Field by field: a
-/// copy of the whole link waits for the stores of its single fields to finish.
-#[inline]
-fn update(nodes: &mut [Node], index: u32, computed: &Link) -> bool {
-    let link = &mut nodes[index as usize].link;
-    let is_changed = !link.looks_like(computed);
-    link.height = computed.height;
-    link.min_vruntime = computed.min_vruntime;
-    link.min_slice_ns = computed.min_slice_ns;
-    link.max_slice_ns = computed.max_slice_ns;
-    is_changed
-}
-
-fn refresh(nodes: &mut [Node], index: u32) {
-    let (link, _) = computed(nodes, index);
-    update(nodes, index, &link);
-}
-
-fn height(nodes: &[Node], index: u32) -> i32 {
-    nodes.get(index as usize).map_or(0, |node| node.link.height)
-}
-
-fn first(nodes: &[Node], mut index: u32) -> u32 {
-    while nodes[index as usize].link.left != NIL {
-        index = nodes[index as usize].link.left;
-    }
-    index
-}
-
-fn last(nodes: &[Node], mut index: u32) -> u32 {
-    while nodes[index as usize].link.right != NIL {
-        index = nodes[index as usize].link.right;
-    }
-    index
-}
-
-fn set_left(nodes: &mut [Node], parent: u32, child: u32) {
-    nodes[parent as usize].link.left = child;
-    if let Some(node) = nodes.get_mut(child as usize) {
-        node.link.parent = parent;
+    /// Returns the entity that follows another one, or `NIL`.
+    pub(crate) fn next<const F: usize>(&self, nodes: &[Slot<F>], index: u32) -> u32 {
+        let Link { leaf, lane, .. } = nodes[index as usize].link;
+        let mut branch = &nodes[leaf as usize].branch;
+        let mut rank = branch.order.rank(lane as usize) + 1;
+        while rank == branch.len() {
+            let Some(above) = nodes.get(branch.parent as usize) else { return NIL };
+            rank = above.branch.order.rank(branch.lane as usize) + 1;
+            branch = &above.branch;
+        }
+        let mut child = branch.entry(rank).child;
+        while !branch.is_leaf() {
+            branch = &nodes[child as usize].branch;
+            child = branch.entry(0).child;
+        }
+        child
     }
 }
 
-fn set_right(nodes: &mut [Node], parent: u32, child: u32) {
-    nodes[parent as usize].link.right = child;
-    if let Some(node) = nodes.get_mut(child as usize) {
-        node.link.parent = parent;
+/// Lets a leaf and the branches above it know of a new entity.
+///
+/// What is added can only widen the aggregates, so nothing beside the path is looked at.
+fn widen<const F: usize>(nodes: &mut [Slot<F>], mut at: u32, vruntime: u64, slice_ns: u64) {
+    loop {
+        let branch = &mut nodes[at as usize].branch;
+        let mut is_wider = branch.widen_slices(slice_ns, slice_ns);
+        let lane = branch.lane as usize;
+        at = branch.parent;
+        let Some(above) = nodes.get_mut(at as usize) else { return };
+        is_wider |= above.branch.widen_vruntime(lane, vruntime);
+        if !is_wider {
+            return;
+        }
     }
+}
+
+/// Lets a leaf and the branches above it know that an entity left, none of them empty.
+fn narrow<const F: usize>(nodes: &mut [Slot<F>], mut at: u32, vruntime: u64, slice_ns: u64) {
+    loop {
+        let Branch { min_slice_ns: min, max_slice_ns: max, parent, lane, .. } =
+            nodes[at as usize].branch;
+        // Where all slices are equal the one that left is not missed.
+        let mut is_changed = (slice_ns == min || slice_ns == max) && min != max;
+        if is_changed {
+            refresh_slices(nodes, at);
+        }
+        let Some(above) = nodes.get(parent as usize) else { return };
+        if above.branch.in_lane(lane as usize).vruntime == vruntime {
+            is_changed |= refresh_vruntime(nodes, at) != vruntime;
+        }
+        if !is_changed {
+            return;
+        }
+        at = parent;
+    }
+}
+
+/// Computes the aggregates of a branch anew, from its entries, for itself and the branch above.
+fn refresh<const F: usize>(nodes: &mut [Slot<F>], at: u32) {
+    refresh_slices(nodes, at);
+    refresh_vruntime(nodes, at);
+}
+
+/// Tells the branch above the smallest vruntime below a branch, and returns it.
+fn refresh_vruntime<const F: usize>(nodes: &mut [Slot<F>], at: u32) -> u64 {
+    let branch = &nodes[at as usize].branch;
+    let (vruntime, lane, parent) = (branch.min_vruntime(), branch.lane, branch.parent);
+    if let Some(above) = nodes.get_mut(parent as usize) {
+        above.branch.set_vruntime(lane as usize, vruntime);
+    }
+    vruntime
+}
+
+fn refresh_slices<const F: usize>(nodes: &mut [Slot<F>], at: u32) {
+    let (min_ns, max_ns) = slices(nodes, &nodes[at as usize].branch);
+    let branch = &mut nodes[at as usize].branch;
+    (branch.min_slice_ns, branch.max_slice_ns) = (min_ns, max_ns);
+}
+
+/// Returns the smallest and the largest slice below a branch.
+fn slices<const F: usize>(nodes: &[Slot<F>], branch: &Branch<F>) -> (u64, u64) {
+    branch.entries().fold((u64::MAX, 0), |(min_ns, max_ns), entry| {
+        let Slot { entity, branch: below, .. } = &nodes[entry.child as usize];
+        let (low, high) = if branch.is_leaf() {
+            (entity.slice_ns, entity.slice_ns)
+        } else {
+            (below.min_slice_ns, below.max_slice_ns)
+        };
+        (min_ns.min(low), max_ns.max(high))
+    })
 }
 
 #[cfg(test)]

@@ -1,8 +1,13 @@
 //! The tree against linear scans: every small tree, and many random large ones.
+//!
+//! Small trees have four lanes to a branch, so that a handful of entities makes a tree of
+//! several levels, and as many as a queue has where that is the question.
 
 use super::*;
 use crate::entity::{Attr, Entity};
-use crate::node::Place;
+use crate::node::{Node, Place};
+use crate::time::{distance, earlier};
+use std::vec;
 use std::vec::Vec;
 
 /// A small generator, so that a failure repeats (xorshift64*).
@@ -17,44 +22,44 @@ impl Random {
     }
 }
 
-fn node(vruntime: u64, deadline: u64, slice_ns: u64) -> Node {
+fn slot<const F: usize>(vruntime: u64, deadline: u64, slice_ns: u64) -> Slot<F> {
     let entity = Entity { attr: Attr::default(), vruntime, deadline, slice_ns, ..Entity::NONE };
-    Node { entity, place: Place::Tree, ..Node::EMPTY }
+    Slot { entity, place: Place::Tree, ..Slot::EMPTY }
 }
 
-/// Recomputes everything the slow way.
-fn check(tree: &Tree, nodes: &[Node]) {
-    fn walk(nodes: &[Node], index: u32, parent: u32, order: &mut Vec<u32>) {
-        if index == NIL {
-            return;
-        }
-        let link = nodes[index as usize].link;
-        assert_eq!(link.parent, parent, "node {index}");
-        assert_eq!(link, computed(nodes, index).0, "node {index}");
-        assert!(height(nodes, link.left).abs_diff(height(nodes, link.right)) <= 1, "node {index}");
-        walk(nodes, link.left, index, order);
-        order.push(index);
-        walk(nodes, link.right, index, order);
-    }
-    let mut order = Vec::new();
-    walk(nodes, tree.root, NIL, &mut order);
-    assert_eq!(order.len(), tree.len() as usize);
-    assert_eq!(order.first().copied().unwrap_or(NIL), tree.leftmost());
-    assert_eq!(order.last().copied().unwrap_or(NIL), tree.rightmost);
-    for pair in order.windows(2) {
-        let [left, right] = [pair[0], pair[1]].map(|index| nodes[index as usize].entity.deadline);
-        assert!(!before(right, left), "{right} right of {left}");
-        assert_eq!(tree.next(nodes, pair[0]), pair[1]);
-    }
-    if let Some(summary) = tree.summary(nodes) {
-        let scan = || order.iter().map(|&index| &nodes[index as usize].entity);
-        assert_eq!(Some(summary.min_slice_ns), scan().map(|entity| entity.slice_ns).min());
-        assert_eq!(Some(summary.max_slice_ns), scan().map(|entity| entity.slice_ns).max());
-        assert_eq!(
-            Some(summary.min_vruntime),
-            scan().map(|entity| entity.vruntime).reduce(earlier)
-        );
-    }
+fn inserted<const F: usize>(nodes: &mut [Slot<F>]) -> Tree {
+    let mut tree = Tree::EMPTY;
+    (0..nodes.len() as u32).for_each(|index| tree.insert(nodes, index));
+    tree
+}
+
+/// The entities in order.
+fn listed<const F: usize>(tree: &Tree, nodes: &[Slot<F>]) -> Vec<u32> {
+    let first = Some(tree.leftmost(nodes)).filter(|&first| first != NIL);
+    let next = |&at: &u32| Some(tree.next(nodes, at)).filter(|&next| next != NIL);
+    std::iter::successors(first, next).collect()
+}
+
+/// Holds the tree against its own check, and what it says against a list in the expected order.
+fn check<const F: usize>(tree: &Tree, nodes: &[Slot<F>], expected: &[u32]) {
+    assert_eq!(tree.check(nodes), Ok(()));
+    assert_eq!(listed(tree, nodes), expected);
+    assert_eq!(tree.len() as usize, expected.len());
+    let scan = || expected.iter().map(|&index| &nodes[index as usize].entity);
+    let summary = tree.summary(nodes);
+    assert_eq!(summary.map(|root| root.min_slice_ns), scan().map(|entity| entity.slice_ns).min());
+    assert_eq!(summary.map(|root| root.max_slice_ns), scan().map(|entity| entity.slice_ns).max());
+    assert_eq!(
+        summary.map(Branch::min_vruntime),
+        scan().map(|entity| entity.vruntime).reduce(earlier)
+    );
+}
+
+/// Inserts into a list as into the tree: by deadline, behind equals.
+fn insert_sorted<const F: usize>(list: &mut Vec<u32>, nodes: &[Slot<F>], index: u32) {
+    let deadline = |index: u32| nodes[index as usize].entity.deadline;
+    let place = list.iter().position(|&other| before(deadline(index), deadline(other)));
+    list.insert(place.unwrap_or(list.len()), index);
 }
 
 /// Calls `visit` with every order of `0..count`.
@@ -75,27 +80,22 @@ fn permutations(count: usize, visit: &mut impl FnMut(&[u64])) {
 }
 
 /// B11, "sched/eevdf: Fix pick_eevdf()": the search must return the earliest eligible deadline, also
-/// where it lies in a left branch already passed. Every tree of up to seven nodes, every pattern
+/// where it lies in a left branch already passed. Every tree of up to seven entities, every pattern
 /// of eligibility.
-#[test]
-fn b11_every_small_tree_picks_like_a_scan() {
+fn every_small_tree_picks_like_a_scan<const F: usize>() {
     let mut picks = 0u64;
     for count in 1..=7 {
         permutations(count, &mut |deadlines| {
-            let mut nodes: Vec<Node> = deadlines.iter().map(|&d| node(0, d, 1 + d)).collect();
+            let mut nodes: Vec<Slot<F>> = deadlines.iter().map(|&d| slot(0, d, 1 + d)).collect();
             for pattern in 0u32..1 << count {
-                for (index, node) in nodes.iter_mut().enumerate() {
-                    node.entity.vruntime = u64::from(pattern >> index & 1);
+                for (index, slot) in nodes.iter_mut().enumerate() {
+                    slot.entity.vruntime = u64::from(pattern >> index & 1);
                 }
-                let mut tree = Tree::EMPTY;
-                (0..count as u32).for_each(|index| tree.insert(&mut nodes, index));
+                let tree = inserted(&mut nodes);
                 let eligible = (0..count as u32).filter(|index| pattern >> index & 1 == 0);
                 let expected = eligible.min_by_key(|&index| deadlines[index as usize]);
-                assert_eq!(
-                    tree.first_eligible(&nodes, |v| v == 0),
-                    expected,
-                    "{deadlines:?} {pattern:b}"
-                );
+                let found = tree.first_eligible(&nodes, 0).map(|entry| entry.child);
+                assert_eq!(found, expected, "{deadlines:?} {pattern:b}");
                 picks += 1;
             }
         });
@@ -104,48 +104,132 @@ fn b11_every_small_tree_picks_like_a_scan() {
 }
 
 #[test]
+fn b11_every_small_tree_picks_like_a_scan() {
+    every_small_tree_picks_like_a_scan::<4>();
+}
+
+#[test]
+fn b11_every_small_tree_of_one_leaf_picks_like_a_scan() {
+    every_small_tree_picks_like_a_scan::<14>();
+}
+
+#[test]
 fn every_erase_from_every_small_tree_leaves_a_tree() {
-    for count in 1..=6 {
+    let mut tallest = 0;
+    for count in 1..=7 {
         permutations(count, &mut |deadlines| {
+            let mut list: Vec<u32> = (0..count as u32).collect();
+            list.sort_by_key(|&index| deadlines[index as usize]);
             for victim in 0..count as u32 {
-                let mut nodes: Vec<Node> =
-                    deadlines.iter().map(|&d| node(count as u64 - d, d, 1 + d * d % 5)).collect();
-                let mut tree = Tree::EMPTY;
-                (0..count as u32).for_each(|index| tree.insert(&mut nodes, index));
-                check(&tree, &nodes);
+                let mut nodes: Vec<Slot<4>> =
+                    deadlines.iter().map(|&d| slot(count as u64 - d, d, 1 + d * d % 5)).collect();
+                let mut tree = inserted(&mut nodes);
+                check(&tree, &nodes, &list);
+                tallest = tallest.max(tree.summary(&nodes).unwrap().level);
                 tree.erase(&mut nodes, victim);
-                assert_eq!(nodes[victim as usize].link, Link::NONE);
-                check(&tree, &nodes);
+                assert_eq!(nodes[victim as usize].link.leaf, NIL);
+                let rest: Vec<u32> =
+                    list.iter().copied().filter(|&index| index != victim).collect();
+                check(&tree, &nodes, &rest);
             }
         });
     }
+    assert_eq!(tallest, 1, "two levels at least");
+}
+
+/// Every order in which a tree of three levels can be taken down, as far as the first six go.
+#[test]
+fn every_way_to_take_down_a_tall_tree() {
+    let mut seen = 0;
+    permutations(6, &mut |victims| {
+        for stride in [1, 2, 3, 4] {
+            let mut nodes: Vec<Slot<4>> =
+                (0..26).map(|index| slot(index * 7 % 26, index * 5 % 26, 1 + index % 3)).collect();
+            let mut tree = inserted(&mut nodes);
+            assert_eq!(tree.summary(&nodes).unwrap().level, 2);
+            let mut list = listed(&tree, &nodes);
+            for &victim in victims {
+                let victim = list.remove(victim as usize * stride % list.len());
+                tree.erase(&mut nodes, victim);
+                check(&tree, &nodes, &list);
+            }
+            seen += 1;
+        }
+    });
+    assert_eq!(seen, 4 * 720);
 }
 
 /// B15, "sched/eevdf: Fix rb augmented with multi fields": a rebalance lost the slices. 10^5 inserts
 /// and erases across a wrap, everything recomputed: often while small, now and then when large.
-#[test]
-fn b15_aggregates_survive_random_inserts_and_erases() {
+fn aggregates_survive_random_inserts_and_erases<const F: usize>() {
     let mut random = Random(0x5eed);
-    let mut nodes: Vec<Node> = (0..256).map(|_| Node::EMPTY).collect();
-    let (mut tree, mut inside) = (Tree::EMPTY, [false; 256]);
+    let mut nodes: Vec<Slot<F>> = vec![Slot::EMPTY; 256];
+    let (mut tree, mut list) = (Tree::EMPTY, Vec::new());
     for step in 0..100_000 {
         // Breathes between nearly empty and nearly full.
         let span = if step / 5_000 % 2 == 0 { 256 } else { 24 };
         let index = random.below(span) as u32;
-        let slot = index as usize;
-        if inside[slot] {
-            tree.erase(&mut nodes, index);
-        } else {
+        let place = list.iter().position(|&other| other == index);
+        let leaves = match place {
+            // A third of what joins takes the place of another one.
+            None if random.below(3) == 0 && !list.is_empty() => {
+                Some(random.below(list.len() as u64) as usize)
+            }
+            place => place,
+        };
+        let left = leaves.map(|place| list.remove(place));
+        if place.is_none() {
             let near_wrap = u64::MAX - 500;
             let vruntime = near_wrap.wrapping_add(random.below(1000));
             let deadline = vruntime.wrapping_add(random.below(50));
-            nodes[slot] = node(vruntime, deadline, 100_000 + random.below(10) * 10_000_000);
-            tree.insert(&mut nodes, index);
+            nodes[index as usize] = Slot {
+                branch: nodes[index as usize].branch.clone(),
+                ..slot(vruntime, deadline, 100_000 + random.below(10) * 10_000_000)
+            };
+            insert_sorted(&mut list, &nodes, index);
         }
-        inside[slot] ^= true;
+        match left {
+            Some(left) if left == index => tree.erase(&mut nodes, index),
+            Some(left) => tree.exchange(&mut nodes, left, index),
+            None => tree.insert(&mut nodes, index),
+        }
+        if let Some(left) = left {
+            assert_eq!(nodes[left as usize].link.leaf, NIL);
+        }
+        let latest = (u64::MAX - 500).wrapping_add(random.below(1000));
+        let is_eligible = |&&index: &&u32| !before(latest, nodes[index as usize].entity.vruntime);
+        let found = tree.first_eligible(&nodes, latest).map(|entry| entry.child);
+        assert_eq!(found, list.iter().find(is_eligible).copied());
         if tree.len() < 24 || step % 16 == 0 {
-            check(&tree, &nodes);
+            check(&tree, &nodes, &list);
         }
+    }
+}
+
+#[test]
+fn b15_aggregates_survive_random_inserts_and_erases() {
+    aggregates_survive_random_inserts_and_erases::<14>();
+}
+
+#[test]
+fn b15_aggregates_survive_where_branches_are_small() {
+    aggregates_survive_random_inserts_and_erases::<4>();
+}
+
+#[test]
+fn b15_aggregates_survive_where_branches_are_full_words() {
+    aggregates_survive_random_inserts_and_erases::<16>();
+}
+
+/// The only entity of a leaf gives way to one with another slice.
+#[test]
+fn an_exchange_of_the_only_entity_leaves_nothing_of_it() {
+    let mut nodes: Vec<Node> = vec![slot(1, 1, 100_000), slot(2, 2, 300_000), slot(3, 3, 200_000)];
+    let mut tree = Tree::EMPTY;
+    tree.insert(&mut nodes, 0);
+    for index in [1, 2, 0] {
+        tree.exchange(&mut nodes, (index + 2) % 3, index);
+        check(&tree, &nodes, &[index]);
     }
 }
 
@@ -153,7 +237,7 @@ fn b15_aggregates_survive_random_inserts_and_erases() {
 #[test]
 fn b14_the_root_knows_the_largest_slice() {
     let mut nodes: Vec<Node> =
-        [100_000, 100_000_000, 100_000].map(|slice| node(0, slice, slice)).into();
+        [100_000, 100_000_000, 100_000].map(|slice| slot(0, slice, slice)).into();
     let mut tree = Tree::EMPTY;
     for (index, largest) in [100_000, 100_000_000, 100_000_000].into_iter().enumerate() {
         tree.insert(&mut nodes, index as u32);
@@ -165,31 +249,112 @@ fn b14_the_root_knows_the_largest_slice() {
 
 #[test]
 fn among_equal_deadlines_the_first_comer_is_first() {
-    let mut nodes: Vec<Node> = (0..40).map(|_| node(0, 7, 1)).collect();
-    let mut tree = Tree::EMPTY;
-    (0..40).for_each(|index| tree.insert(&mut nodes, index));
-    for index in 0..40 {
-        assert_eq!(tree.leftmost(), index);
+    let mut nodes: Vec<Node> = (0..400).map(|_| slot(0, 7, 1)).collect();
+    let mut tree = inserted(&mut nodes);
+    for index in 0..400 {
+        assert_eq!(tree.leftmost(&nodes), index);
         tree.erase(&mut nodes, index);
     }
     assert_eq!(tree, Tree::EMPTY);
 }
 
-/// A node that moves up has the same aggregates at its new place as it had at its old one, while its
-/// parent knew others. Found by the random test; restoring stopped too soon.
+/// A run of equal deadlines in the middle grows at its end, over many leaves.
 #[test]
-fn a_successor_that_looks_unchanged_is_not_the_end() {
-    for victim_slice in [1, 5, 9] {
-        for count in 3..32u32 {
-            for victim in 0..count {
-                let slice = |index| if index == victim { victim_slice } else { 5 };
-                let mut nodes: Vec<Node> =
-                    (0..count).map(|index| node(9, u64::from(index), slice(index))).collect();
-                let mut tree = Tree::EMPTY;
-                (0..count).for_each(|index| tree.insert(&mut nodes, index));
-                tree.erase(&mut nodes, victim);
-                check(&tree, &nodes);
+fn equal_deadlines_keep_their_order_between_others() {
+    let mut nodes: Vec<Slot<4>> =
+        (0..120).map(|index| slot(0, [0, 7, 9, 7][index % 4], 1)).collect();
+    let tree = inserted(&mut nodes);
+    let mut expected: Vec<u32> = (0..120).collect();
+    expected.sort_by_key(|&index| nodes[index as usize].entity.deadline);
+    check(&tree, &nodes, &expected);
+}
+
+/// Slots hold as many branches as entities, and that is always enough: what is erased leaves as few
+/// entries as branches may have, in every full queue of that many slots.
+#[test]
+fn a_full_queue_never_runs_out_of_branches() {
+    for count in 1..=300u32 {
+        let mut random = Random(u64::from(count));
+        let mut nodes: Vec<Node> = vec![slot(0, 0, 1); count as usize];
+        let mut tree = Tree::EMPTY;
+        for round in 0..6 {
+            for index in 0..count {
+                if nodes[index as usize].link.leaf == NIL {
+                    // Upwards, downwards and in between.
+                    let deadline = [index, count - index, random.below(99) as u32][round % 3];
+                    nodes[index as usize].entity.deadline = u64::from(deadline);
+                    tree.insert(&mut nodes, index);
+                }
             }
+            assert_eq!(tree.check(&nodes), Ok(()));
+            assert!(tree.fresh <= count, "{} branches for {count} entities", tree.fresh);
+            for (rank, index) in listed(&tree, &nodes).into_iter().enumerate() {
+                if rank % 4 != round % 4 {
+                    tree.erase(&mut nodes, index);
+                }
+            }
+        }
+    }
+}
+
+/// A queue that takes in at the end and hands out at the front fills its leaves.
+#[test]
+fn a_round_robin_fills_leaves() {
+    let mut nodes: Vec<Node> = vec![slot(0, 0, 1); 1000];
+    let mut tree = Tree::EMPTY;
+    for step in 0..5000u64 {
+        let index = (step % 1000) as u32;
+        if step >= 1000 {
+            assert_eq!(tree.leftmost(&nodes), index);
+            tree.erase(&mut nodes, index);
+        }
+        nodes[index as usize].entity.deadline = step;
+        tree.insert(&mut nodes, index);
+    }
+    assert_eq!(tree.check(&nodes), Ok(()));
+    let leaves = nodes.iter().filter(|slot| slot.branch.is_leaf() && slot.branch.len() > 0);
+    assert!(leaves.count() <= 1000 / 14 + 2);
+}
+
+/// The depth grows with the logarithm, whatever was taken away before.
+#[test]
+fn the_tree_is_shallow() {
+    let mut random = Random(7);
+    let mut nodes: Vec<Node> = vec![slot(0, 0, 1); 20_000];
+    for slot in &mut nodes {
+        slot.entity.deadline = random.below(1 << 40);
+    }
+    let mut tree = inserted(&mut nodes);
+    assert!(tree.summary(&nodes).unwrap().level <= 4, "at least seven entries per branch");
+    for (rank, index) in listed(&tree, &nodes).into_iter().enumerate() {
+        if rank % 64 != 0 {
+            tree.erase(&mut nodes, index);
+        }
+    }
+    assert_eq!(tree.check(&nodes), Ok(()));
+    assert!(tree.summary(&nodes).unwrap().level <= 4, "at least three entries per branch");
+}
+
+/// Both searches of a branch, with values around the wrap and around zero, for every number of
+/// entries: lanes that are not in use must not count whatever they hold.
+#[test]
+fn lanes_out_of_use_do_not_count() {
+    for base in [0u64, u64::MAX - 3, i64::MAX as u64 - 3] {
+        let mut branch = Branch::<14>::new(0);
+        for index in 0..14 {
+            let point = base.wrapping_add(index);
+            branch.insert(index as usize, Entry { deadline: point, vruntime: point, child: 0 });
+        }
+        for len in (1..=14).rev() {
+            assert_eq!(branch.len(), len);
+            assert_eq!(branch.min_vruntime(), branch.entry(0).vruntime);
+            for probe in -2..17i64 {
+                let at = base.wrapping_add_signed(probe);
+                let count = branch.entries().filter(|e| distance(e.deadline, at) <= 0).count();
+                assert_eq!(branch.rank_for(at), count);
+                assert_eq!(branch.first_not_after(at).is_some(), count > 0);
+            }
+            branch.remove(len / 3);
         }
     }
 }

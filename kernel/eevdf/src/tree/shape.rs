@@ -1,0 +1,221 @@
+//! What changes which branches there are: making room, and giving it back.
+//!
+//! All of it is rare next to inserting and erasing, so it computes anew whatever it touched instead of
+//! working out what changed.
+
+use crate::node::{NIL, Slot};
+use crate::tree::branch::{Branch, Entry};
+use crate::tree::{Tree, refresh, refresh_slices};
+
+/// Entries up to which two neighbours become one. Not all that fit: the next one would split them
+/// again.
+const fn comfortable<const F: usize>() -> usize {
+    let least = 2 * Branch::<F>::MIN - 1;
+    if F - 2 > least { F - 2 } else { least }
+}
+
+impl Tree {
+    /// Takes a branch out of the free ones.
+    pub(super) fn allocate<const F: usize>(&mut self, nodes: &mut [Slot<F>], level: u8) -> u32 {
+        let index = if self.free == NIL { self.fresh } else { self.free };
+        let branch = &mut nodes[index as usize].branch;
+        if self.free == NIL {
+            self.fresh += 1;
+        } else {
+            self.free = branch.parent;
+        }
+        *branch = Branch::new(level);
+        index
+    }
+
+    fn release<const F: usize>(&mut self, nodes: &mut [Slot<F>], index: u32) {
+        nodes[index as usize].branch.parent = self.free;
+        self.free = index;
+    }
+
+    /// Splits a full branch that is to take `entry` at `rank`, and returns where that is now.
+    #[cold]
+    pub(super) fn split<const F: usize>(
+        &mut self,
+        nodes: &mut [Slot<F>],
+        at: u32,
+        rank: usize,
+        entry: Entry,
+    ) -> (u32, usize) {
+        let Branch { level, parent, lane, .. } = nodes[at as usize].branch;
+        // What grows at its end is not going to need the room in the middle.
+        let kept = if rank == F && is_last(nodes, at) { F } else { F / 2 };
+        let right = self.allocate(nodes, level);
+        for to in 0..F - kept {
+            let moved = nodes[at as usize].branch.remove(kept);
+            attach(nodes, right, to, moved);
+        }
+        let new = &nodes[right as usize].branch;
+        let (deadline, vruntime) = if kept == F {
+            (entry.deadline, entry.vruntime)
+        } else {
+            (new.entry(0).deadline, new.min_vruntime())
+        };
+        let separator = Entry { deadline, vruntime, child: right };
+        let (above, place) = match nodes.get(parent as usize) {
+            None => (self.raise(nodes, at), 1),
+            Some(above) => {
+                let place = above.branch.order.rank(lane as usize) + 1;
+                if above.branch.len() == F {
+                    self.split(nodes, parent, place, separator)
+                } else {
+                    (parent, place)
+                }
+            }
+        };
+        attach(nodes, above, place, separator);
+        if self.last == at {
+            self.last = right;
+        }
+        if kept == F {
+            return (right, 0);
+        }
+        // The halves need not hang on the same branch if that was split too.
+        let mut halves = (at, right);
+        while halves.0 != halves.1 {
+            refresh(nodes, halves.0);
+            refresh(nodes, halves.1);
+            let parent = |at: u32| nodes[at as usize].branch.parent;
+            halves = (parent(halves.0), parent(halves.1));
+        }
+        // Between the halves it goes to the left: the right one begins at its separator.
+        if rank <= kept { (at, rank) } else { (right, rank - kept) }
+    }
+
+    /// Puts a new root above the old one.
+    fn raise<const F: usize>(&mut self, nodes: &mut [Slot<F>], at: u32) -> u32 {
+        let old = &nodes[at as usize].branch;
+        let (level, deadline, vruntime) =
+            (old.level + 1, old.entry(0).deadline, old.min_vruntime());
+        self.root = self.allocate(nodes, level);
+        attach(nodes, self.root, 0, Entry { deadline, vruntime, child: at });
+        refresh_slices(nodes, self.root);
+        self.root
+    }
+
+    /// Restores the shape above a leaf that has too few entries.
+    #[cold]
+    pub(super) fn repair<const F: usize>(&mut self, nodes: &mut [Slot<F>], leaf: u32) {
+        let mut at = leaf;
+        loop {
+            let Branch { parent, ref order, .. } = nodes[at as usize].branch;
+            let Some(above) = nodes.get(parent as usize) else { break };
+            if order.len() == 0 {
+                self.discard(nodes, at);
+            } else if order.len() < Branch::<F>::MIN && above.branch.len() > 1 {
+                self.share(nodes, at);
+            } else {
+                refresh(nodes, at);
+            }
+            at = parent;
+        }
+        refresh_slices(nodes, self.root);
+        self.lower(nodes);
+        self.first = edge(nodes, self.root, |_| 0);
+        self.last = edge(nodes, self.root, |branch| branch.len() - 1);
+    }
+
+    /// Takes away roots that lead to one branch only, or to nothing.
+    fn lower<const F: usize>(&mut self, nodes: &mut [Slot<F>]) {
+        loop {
+            let Some(Slot { branch, .. }) = nodes.get(self.root as usize) else { return };
+            let next = match branch.len() {
+                0 => {
+                    *self = Tree::EMPTY;
+                    return;
+                }
+                1 if !branch.is_leaf() => branch.entry(0).child,
+                _ => return,
+            };
+            self.release(nodes, self.root);
+            self.root = next;
+            nodes[next as usize].branch.parent = NIL;
+        }
+    }
+
+    /// Takes a branch that is not the root off the one above and frees it.
+    fn discard<const F: usize>(&mut self, nodes: &mut [Slot<F>], at: u32) {
+        let Branch { parent, lane, .. } = nodes[at as usize].branch;
+        let above = &mut nodes[parent as usize].branch;
+        above.remove(above.order.rank(lane as usize));
+        self.release(nodes, at);
+    }
+
+    /// Makes one branch of two neighbours, or shares their entries evenly.
+    fn share<const F: usize>(&mut self, nodes: &mut [Slot<F>], at: u32) {
+        let Branch { parent, lane, level, .. } = nodes[at as usize].branch;
+        let above = &nodes[parent as usize].branch;
+        let rank = above.order.rank(lane as usize);
+        let rank = if rank + 1 < above.len() { rank + 1 } else { rank };
+        let (left, separator) = (above.entry(rank - 1).child, above.entry(rank));
+        let right = separator.child;
+        if level > 0 {
+            // Once it has a predecessor its separator is compared.
+            nodes[right as usize].branch.set_deadline(0, separator.deadline);
+        }
+        let len = |nodes: &[Slot<F>], at: u32| nodes[at as usize].branch.len();
+        let total = len(nodes, left) + len(nodes, right);
+        let is_merged = total <= comfortable::<F>();
+        let wanted = if is_merged { total } else { total / 2 };
+        while len(nodes, left) < wanted {
+            let moved = nodes[right as usize].branch.remove(0);
+            attach(nodes, left, len(nodes, left), moved);
+        }
+        while len(nodes, left) > wanted {
+            let moved = nodes[left as usize].branch.remove(len(nodes, left) - 1);
+            attach(nodes, right, 0, moved);
+        }
+        refresh(nodes, left);
+        if is_merged {
+            self.discard(nodes, right);
+        } else {
+            let deadline = nodes[right as usize].branch.entry(0).deadline;
+            nodes[parent as usize].branch.set_deadline(rank, deadline);
+            refresh(nodes, right);
+        }
+    }
+}
+
+/// Hangs an entity or a branch on a branch that has room.
+fn attach<const F: usize>(nodes: &mut [Slot<F>], at: u32, rank: usize, entry: Entry) {
+    let branch = &mut nodes[at as usize].branch;
+    let is_leaf = branch.is_leaf();
+    let lane = branch.insert(rank, entry) as u8;
+    let Slot { link, branch: below, .. } = &mut nodes[entry.child as usize];
+    if is_leaf {
+        (link.leaf, link.lane) = (at, lane);
+    } else {
+        (below.parent, below.lane) = (at, lane);
+    }
+}
+
+/// Tells whether no branch of the same level is to the right.
+fn is_last<const F: usize>(nodes: &[Slot<F>], at: u32) -> bool {
+    let mut branch = &nodes[at as usize].branch;
+    while let Some(Slot { branch: above, .. }) = nodes.get(branch.parent as usize) {
+        if above.order.rank(branch.lane as usize) + 1 < above.len() {
+            return false;
+        }
+        branch = above;
+    }
+    true
+}
+
+/// Returns the leaf at the end of the entries whose rank `choose` returns.
+fn edge<const F: usize>(
+    nodes: &[Slot<F>],
+    mut at: u32,
+    choose: impl Fn(&Branch<F>) -> usize,
+) -> u32 {
+    while let Some(Slot { branch, .. }) = nodes.get(at as usize)
+        && !branch.is_leaf()
+    {
+        at = branch.entry(choose(branch)).child;
+    }
+    at
+}
