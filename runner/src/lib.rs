@@ -41,6 +41,7 @@ mod progress;
 pub mod qemu;
 pub mod records;
 pub mod report;
+pub mod rtapp;
 pub mod slices;
 pub mod units;
 pub mod workload;
