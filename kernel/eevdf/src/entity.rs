@@ -53,7 +53,6 @@ impl Attr {
     }
 
     /// Returns the slice these attributes ask for, if the rules allow one.
-    #[inline]
     pub(crate) fn custom_slice_ns(self, rules: &Rules) -> Option<u64> {
         match rules.variant.slice {
             SliceRule::BaseOnly => None,
@@ -74,6 +73,9 @@ pub struct Entity {
     pub(crate) weight: Weight,
     pub(crate) has_rel_deadline: bool,
     pub(crate) is_delayed: bool,
+    /// Whether the attributes name a slice. They are on another cache line, and every new request
+    /// would read them for this alone.
+    pub(crate) has_own_slice: bool,
     pub(crate) vlag: i64,
     pub(crate) attr: Attr,
 }
@@ -87,14 +89,16 @@ impl Entity {
         deadline: 0,
         has_rel_deadline: false,
         is_delayed: false,
+        has_own_slice: false,
         slice_ns: 0,
         sum_exec_ns: 0,
     };
 
     /// Returns an entity that never ran, with no lag.
     pub fn new(attr: Attr, rules: &Rules) -> Entity {
-        let slice_ns = attr.custom_slice_ns(rules).unwrap_or(rules.base_slice_ns());
-        Entity { attr, weight: attr.weight(), slice_ns, ..Entity::NONE }
+        let mut entity = Entity { weight: attr.weight(), ..Entity::NONE };
+        entity.set_slice(attr, rules);
+        entity
     }
 
     /// Returns a child: attributes and slice of the parent, nothing of its history.
@@ -103,6 +107,7 @@ impl Entity {
             attr: self.attr,
             weight: self.weight,
             slice_ns: self.slice_ns,
+            has_own_slice: self.has_own_slice,
             ..Entity::NONE
         };
         match rules.variant.fork {
@@ -128,13 +133,14 @@ impl Entity {
     /// Takes over attributes that do not move the entity: policy and slice, not weight.
     pub(crate) fn set_slice(&mut self, attr: Attr, rules: &Rules) {
         self.attr = attr;
+        self.has_own_slice = attr.slice_ns.is_some();
         self.slice_ns = attr.custom_slice_ns(rules).unwrap_or(rules.base_slice_ns());
     }
 
     /// Takes over a changed base slice, unless the slice is its own.
     #[inline]
     pub(crate) fn refresh_slice(&mut self, rules: &Rules) {
-        if self.attr.custom_slice_ns(rules).is_none() {
+        if !self.has_own_slice || rules.variant.slice == SliceRule::BaseOnly {
             self.slice_ns = rules.base_slice_ns();
         }
     }

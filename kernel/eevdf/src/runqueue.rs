@@ -221,8 +221,6 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
 
     /// Takes one entity out of the tree and the sums and puts another one in, as `detach` and
     /// `insert` would.
-    ///
-    /// The tree comes first: it waits for memory in two places, and can for both at a time.
     pub(crate) fn exchange(&mut self, leaving: EntityId, joining: EntityId) {
         self.node_mut(joining).place = Place::Tree;
         self.tree.exchange(self.nodes.as_mut(), leaving.0, joining.0);

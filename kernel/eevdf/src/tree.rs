@@ -29,12 +29,11 @@ mod check;
 mod order;
 mod shape;
 
-pub(crate) use branch::Branch;
+pub(crate) use branch::{Branch, Entry};
 
 use crate::entity::Entity;
 use crate::node::{Link, NIL, Slot};
 use crate::time::before;
-use branch::Entry;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tree {
@@ -46,6 +45,14 @@ pub(crate) struct Tree {
     free: u32,
     /// First of the branches that never were used.
     fresh: u32,
+}
+
+/// Where an entry is to go.
+#[derive(Clone, Copy, Debug)]
+struct Spot {
+    /// Slot of the branch, `NIL` in an empty tree.
+    branch: u32,
+    rank: usize,
 }
 
 impl Tree {
@@ -70,46 +77,42 @@ impl Tree {
     }
 
     pub(crate) fn insert<const F: usize>(&mut self, nodes: &mut [Slot<F>], index: u32) {
-        let place = self.place_for(nodes, nodes[index as usize].entity.deadline);
-        self.insert_at(nodes, place, index);
+        let spot = self.spot_for(nodes, nodes[index as usize].entity.deadline);
+        self.insert_at(nodes, spot, index);
     }
 
-    fn insert_at<const F: usize>(
-        &mut self,
-        nodes: &mut [Slot<F>],
-        (mut leaf, mut rank): (u32, usize),
-        index: u32,
-    ) {
+    /// Returns where a deadline goes.
+    fn spot_for<const F: usize>(&self, nodes: &[Slot<F>], deadline: u64) -> Spot {
+        let Some(Slot { branch: last, .. }) = nodes.get(self.last as usize) else {
+            return Spot { branch: NIL, rank: 0 };
+        };
+        // Equal entities that use up their slices go to the end each time.
+        if !before(deadline, last.entry(last.len() - 1).deadline) {
+            return Spot { branch: self.last, rank: last.len() };
+        }
+        let mut leaf = self.root;
+        let mut branch = &nodes[leaf as usize].branch;
+        while !branch.is_leaf() {
+            leaf = branch.child_for(deadline);
+            branch = &nodes[leaf as usize].branch;
+        }
+        Spot { branch: leaf, rank: branch.rank_for(deadline) }
+    }
+
+    fn insert_at<const F: usize>(&mut self, nodes: &mut [Slot<F>], spot: Spot, index: u32) {
         let Entity { vruntime, deadline, slice_ns, .. } = nodes[index as usize].entity;
         let entry = Entry { deadline, vruntime, child: index };
-        if nodes[leaf as usize].branch.len() == F {
-            (leaf, rank) = self.split(nodes, leaf, rank, entry);
+        let Spot { branch: mut leaf, mut rank } = spot;
+        if leaf == NIL {
+            leaf = self.allocate(nodes, 0);
+            (self.root, self.first, self.last) = (leaf, leaf, leaf);
+        } else if nodes[leaf as usize].branch.len() == F {
+            Spot { branch: leaf, rank } = self.split(nodes, spot, entry);
         }
         let lane = nodes[leaf as usize].branch.insert(rank, entry) as u8;
         nodes[index as usize].link = Link { leaf, lane, ..Link::NONE };
         self.len += 1;
         widen(nodes, leaf, vruntime, slice_ns);
-    }
-
-    /// Returns the leaf for a deadline and the rank there.
-    fn place_for<const F: usize>(&mut self, nodes: &mut [Slot<F>], deadline: u64) -> (u32, usize) {
-        let Some(Slot { branch: last, .. }) = nodes.get(self.last as usize) else {
-            let leaf = self.allocate(nodes, 0);
-            (self.root, self.first, self.last) = (leaf, leaf, leaf);
-            return (leaf, 0);
-        };
-        // Equal entities that use up their slices go to the end each time.
-        if !before(deadline, last.entry(last.len() - 1).deadline) {
-            return (self.last, last.len());
-        }
-        let mut at = self.root;
-        loop {
-            let branch = &nodes[at as usize].branch;
-            if branch.is_leaf() {
-                return (at, branch.rank_for(deadline));
-            }
-            at = branch.child_for(deadline);
-        }
     }
 
     /// Erases one entity and inserts another. Where both belong to the same leaf, which in a small
@@ -121,20 +124,20 @@ impl Tree {
         joining: u32,
     ) {
         let Entity { vruntime, deadline, slice_ns, .. } = nodes[joining as usize].entity;
-        let (place, rank) = self.place_for(nodes, deadline);
+        let spot = self.spot_for(nodes, deadline);
         let Slot { link: Link { leaf, lane, .. }, ref entity, .. } = nodes[leaving as usize];
         let (old_vruntime, old_slice_ns) = (entity.vruntime, entity.slice_ns);
-        if place != leaf {
-            self.insert_at(nodes, (place, rank), joining);
+        if spot.branch != leaf {
+            self.insert_at(nodes, spot, joining);
             self.erase(nodes, leaving);
             return;
         }
-        let branch = &mut nodes[leaf as usize].branch;
-        branch.exchange(lane as usize, rank, Entry { deadline, vruntime, child: joining });
+        let entry = Entry { deadline, vruntime, child: joining };
+        nodes[leaf as usize].branch.exchange(lane as usize, spot.rank, entry);
         nodes[leaving as usize].link.leaf = NIL;
         nodes[joining as usize].link = Link { leaf, lane, ..Link::NONE };
-        // In this order: what computes anew already sees the new one, and tells only those above that
-        // knew the old one by name.
+        // In this order. What is computed anew when one leaves counts the other already, and goes up
+        // only as far as the one that left was known.
         widen(nodes, leaf, vruntime, slice_ns);
         narrow(nodes, leaf, old_vruntime, old_slice_ns);
     }

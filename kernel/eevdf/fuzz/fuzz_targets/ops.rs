@@ -77,7 +77,8 @@ fn op(input: &mut Unstructured<'_>, count: usize) -> Result<Op> {
 
 fn run(input: &mut Unstructured<'_>) -> Result<()> {
     let rules = rules(input)?;
-    let count = input.int_in_range(2..=24)?;
+    // Enough for several leaves, so that they split, share and merge.
+    let count = input.int_in_range(2..=80)?;
     let attrs = (0..count).map(|_| attr(input)).collect::<Result<Vec<_>>>()?;
     let ops = core::iter::from_fn(|| (!input.is_empty()).then(|| op(input, count).ok()).flatten());
     go_through(rules, &attrs, ops.take(MAX_OPS));

@@ -5,7 +5,7 @@
 
 use crate::node::{NIL, Slot};
 use crate::tree::branch::{Branch, Entry};
-use crate::tree::{Tree, refresh, refresh_slices};
+use crate::tree::{Spot, Tree, refresh, refresh_slices, refresh_vruntime};
 
 /// Entries up to which two neighbours become one. Not all that fit: the next one would split them
 /// again.
@@ -33,15 +33,15 @@ impl Tree {
         self.free = index;
     }
 
-    /// Splits a full branch that is to take `entry` at `rank`, and returns where that is now.
+    /// Splits a full branch that is to take `entry` at a spot, and returns where that is now.
     #[cold]
     pub(super) fn split<const F: usize>(
         &mut self,
         nodes: &mut [Slot<F>],
-        at: u32,
-        rank: usize,
+        spot: Spot,
         entry: Entry,
-    ) -> (u32, usize) {
+    ) -> Spot {
+        let Spot { branch: at, rank } = spot;
         let Branch { level, parent, lane, .. } = nodes[at as usize].branch;
         // What grows at its end is not going to need the room in the middle.
         let kept = if rank == F && is_last(nodes, at) { F } else { F / 2 };
@@ -57,34 +57,35 @@ impl Tree {
             (new.entry(0).deadline, new.min_vruntime())
         };
         let separator = Entry { deadline, vruntime, child: right };
-        let (above, place) = match nodes.get(parent as usize) {
-            None => (self.raise(nodes, at), 1),
+        let above = match nodes.get(parent as usize) {
+            None => Spot { branch: self.raise(nodes, at), rank: 1 },
             Some(above) => {
-                let place = above.branch.order.rank(lane as usize) + 1;
-                if above.branch.len() == F {
-                    self.split(nodes, parent, place, separator)
-                } else {
-                    (parent, place)
-                }
+                let rank = above.branch.order.rank(lane as usize) + 1;
+                let spot = Spot { branch: parent, rank };
+                let is_full = above.branch.len() == F;
+                if is_full { self.split(nodes, spot, separator) } else { spot }
             }
         };
-        attach(nodes, above, place, separator);
+        attach(nodes, above.branch, above.rank, separator);
         if self.last == at {
             self.last = right;
         }
         if kept == F {
-            return (right, 0);
+            return Spot { branch: right, rank: 0 };
         }
         // The halves need not hang on the same branch if that was split too.
         let mut halves = (at, right);
         while halves.0 != halves.1 {
-            refresh(nodes, halves.0);
-            refresh(nodes, halves.1);
+            refresh_both(nodes, halves.0, halves.1);
             let parent = |at: u32| nodes[at as usize].branch.parent;
             halves = (parent(halves.0), parent(halves.1));
         }
         // Between the halves it goes to the left: the right one begins at its separator.
-        if rank <= kept { (at, rank) } else { (right, rank - kept) }
+        if rank <= kept {
+            Spot { branch: at, rank }
+        } else {
+            Spot { branch: right, rank: rank - kept }
+        }
     }
 
     /// Puts a new root above the old one.
@@ -170,13 +171,35 @@ impl Tree {
             let moved = nodes[left as usize].branch.remove(len(nodes, left) - 1);
             attach(nodes, right, 0, moved);
         }
-        refresh(nodes, left);
+        refresh_both(nodes, left, right);
         if is_merged {
             self.discard(nodes, right);
         } else {
             let deadline = nodes[right as usize].branch.entry(0).deadline;
             nodes[parent as usize].branch.set_deadline(rank, deadline);
-            refresh(nodes, right);
+        }
+    }
+}
+
+/// Computes the aggregates of two branches anew that exchanged entries, for themselves and for those
+/// above.
+fn refresh_both<const F: usize>(nodes: &mut [Slot<F>], left: u32, right: u32) {
+    let bounds = |at: u32| {
+        let branch = &nodes[at as usize].branch;
+        (branch.min_slice_ns, branch.max_slice_ns)
+    };
+    let ((left_min, left_max), (right_min, right_max)) = (bounds(left), bounds(right));
+    let (min_ns, max_ns) = (left_min.min(right_min), left_max.max(right_max));
+    for at in [left, right] {
+        if min_ns == max_ns {
+            // All are equal, which saves a look at entities that nobody else has to read now.
+            let branch = &mut nodes[at as usize].branch;
+            (branch.min_slice_ns, branch.max_slice_ns) = (min_ns, max_ns);
+        } else {
+            refresh_slices(nodes, at);
+        }
+        if nodes[at as usize].branch.len() > 0 {
+            refresh_vruntime(nodes, at);
         }
     }
 }
