@@ -14,6 +14,7 @@ pub(crate) enum End {
     Preempt,
     Block,
     Yield,
+    Migrate,
     Exit,
 }
 
@@ -21,7 +22,7 @@ pub(crate) enum End {
 pub(crate) struct TaskAccount {
     pub(crate) runtime_ns: u64,
     /// By [`End`].
-    pub(crate) ends: [u64; 5],
+    pub(crate) ends: [u64; 6],
     pub(crate) extra_ticks: u64,
     pub(crate) migrations: u64,
     pub(crate) wakeups: u64,
@@ -31,6 +32,10 @@ pub(crate) struct TaskAccount {
     pub(crate) stint_ticks: Histogram<TICK_BUCKETS>,
     pub(crate) wakeup_latency: Histogram<TIME_BUCKETS>,
     woken_ns: Option<u64>,
+    /// When it was woken last.
+    pub(crate) last_wakeup_ns: Option<u64>,
+    /// What was charged to those that had this task's number before it was spawned.
+    pub(crate) charged_before_ns: u64,
     last_cpu: Option<u32>,
 }
 
@@ -38,7 +43,7 @@ impl TaskAccount {
     pub(crate) fn new() -> Self {
         Self {
             runtime_ns: 0,
-            ends: [0; 5],
+            ends: [0; 6],
             extra_ticks: 0,
             migrations: 0,
             wakeups: 0,
@@ -47,6 +52,8 @@ impl TaskAccount {
             stint_ticks: Histogram::EMPTY,
             wakeup_latency: Histogram::EMPTY,
             woken_ns: None,
+            last_wakeup_ns: None,
+            charged_before_ns: 0,
             last_cpu: None,
         }
     }
@@ -55,6 +62,13 @@ impl TaskAccount {
     pub(crate) fn wake(&mut self, now_ns: u64) {
         self.wakeups += 1;
         self.woken_ns = Some(now_ns);
+        self.last_wakeup_ns = Some(now_ns);
+    }
+
+    /// A new task gets the number; so much was charged to the one before.
+    pub(crate) fn spawn(&mut self, charged_ns: u64) {
+        self.charged_before_ns += charged_ns;
+        self.last_cpu = None;
     }
 
     /// It got a CPU.

@@ -7,7 +7,7 @@
 //! | the atomics | any CPU | see each |
 
 use crate::arch::{Context, ThisCpu, lapic};
-use crate::events::Timers;
+use crate::events::{self, Timers};
 use crate::sched::Rq;
 use crate::{account::CpuAccount, event_time::EventTime, task::TaskId};
 use abi::CpuSet;
@@ -50,12 +50,16 @@ pub(crate) struct Cpu {
     acts_ns: AtomicU64,
     /// Whether it halts until it is its turn.
     awaits_turn: AtomicBool,
+    /// Whether its run is over.
+    is_over: AtomicBool,
 }
 
 /// What only its own CPU touches.
 pub(crate) struct Local {
     pub(crate) time: EventTime,
     pub(crate) timers: Timers,
+    /// Whether timer events are being handled; an interrupt in between leaves it to them.
+    pub(crate) is_handling: bool,
 }
 
 /// One tick in the timer's own terms.
@@ -72,6 +76,15 @@ impl Local {
     pub(crate) fn let_time_pass(&mut self, cpu: &Cpu) {
         self.time.passes();
         cpu.set_acts(self.timers.next_ns().unwrap_or(u64::MAX));
+        // What came due while an event's time held was left alone.
+        events::arm(self);
+    }
+
+    /// The running task does one more operation.
+    pub(crate) fn note_operation(&mut self) {
+        if self.time.note_operation() {
+            self.let_time_pass(this());
+        }
     }
 }
 
@@ -91,6 +104,7 @@ impl Cpu {
             wake_ns: AtomicU64::new(0),
             acts_ns: AtomicU64::new(u64::MAX),
             awaits_turn: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
         }
     }
 
@@ -138,7 +152,17 @@ impl Cpu {
     pub(crate) fn note_wake(&self, at_ns: u64) {
         // Relaxed: the IPI that follows orders it.
         self.wake_ns.fetch_max(at_ns, Ordering::Relaxed);
-        self.acts_ns.fetch_min(at_ns, Ordering::Release);
+        self.acts_ns.fetch_min(at_ns, Ordering::SeqCst);
+        // SeqCst: either this sees that its run is over, or `retire` comes after the line above.
+        if self.is_over.load(Ordering::SeqCst) {
+            self.set_acts(u64::MAX);
+        }
+    }
+
+    /// This CPU's run is over: it acts no more, whoever wakes a task on it.
+    pub(crate) fn retire(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.set_acts(u64::MAX);
     }
 
     /// This CPU acts at a time, or not before it. If that makes it another CPU's turn, that one

@@ -7,9 +7,9 @@
 //! way out, the operations of the task that was switched to until it computes again. So the
 //! kernel's own instructions take no time, results do not depend on the compiler that built
 //! it, and a tick of 1 ms charges 1 000 000 ns and not 1 000 016. The event's time holds for
-//! one switch more than there are tasks, so that each can act once and the CPU go idle again:
-//! tasks that go on passing the CPU around without computing fall back to the counter, or time
-//! would stand still.
+//! one switch more than there are tasks, so that each can act once and the CPU go idle again,
+//! and for [`OPERATIONS`] of a task: tasks that go on without computing fall back to the counter,
+//! or time would stand still. While it holds, interrupts that come in change nothing.
 //!
 //! Time never goes back on a CPU, whatever another CPU's wake-up says, and never beyond the end
 //! of the run, however late the host lets that be noticed.
@@ -32,7 +32,12 @@ struct Event {
     at_ns: u64,
     /// For how many more switches its time holds.
     switches_left: usize,
+    /// For how many more operations of the task that runs.
+    operations_left: u32,
 }
+
+/// How many operations a task may do at one time.
+const OPERATIONS: u32 = 10_000;
 
 impl EventTime {
     /// The time of a CPU in a scenario of so many tasks.
@@ -55,7 +60,9 @@ impl EventTime {
     /// An event that was due at `at_ns` is being handled.
     pub(crate) fn begin_event(&mut self, at_ns: u64) {
         self.event = match self.clock {
-            Clock::Virtual => Some(Event { at_ns, switches_left: self.tasks + 1 }),
+            Clock::Virtual => {
+                Some(Event { at_ns, switches_left: self.tasks + 1, operations_left: OPERATIONS })
+            }
             Clock::Real => None,
         };
     }
@@ -81,7 +88,16 @@ impl EventTime {
         self.latest_ns = self.latest_ns.max(at_ns);
         if let Some(event) = &mut self.event {
             event.switches_left -= 1;
+            event.operations_left = OPERATIONS;
         }
+    }
+
+    /// The running task does one more operation; returns whether that was too much for the
+    /// event's time to hold on.
+    pub(crate) fn note_operation(&mut self) -> bool {
+        let Some(event) = &mut self.event else { return false };
+        event.operations_left -= 1;
+        event.operations_left == 0
     }
 
     /// Whether an event's time holds, so that nothing else may happen yet.

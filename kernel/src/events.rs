@@ -9,18 +9,20 @@
 //! any HZ. In periodic mode the LAPIC makes the ticks by itself; everything else waits for the
 //! next one and happens at its time, as timers do in a kernel without high-resolution timers.
 //!
-//! Runs in interrupt context, interrupts off, no lock held on entry.
+//! Runs in interrupt context, no lock held on entry; interrupts are let in between two events, so
+//! that they are never off for longer the more tasks there are. Whatever comes in then, or while
+//! an event's time holds, changes nothing: the timer is set again when time passes.
 
-use crate::arch::{clock, lapic};
+use crate::arch::{clock, lapic, let_interrupts_in};
 use crate::cpu::{self, Cpu, Local};
 use crate::run;
-use crate::sched::{tick, wakeup};
+use crate::sched::{self, tick, wakeup};
 use crate::task::{self, TaskId};
 use abi::record::TimerMode;
 use abi::{Clock, Scenario, TickMode};
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
-use eevdf::Resched;
+use eevdf::{Resched, Wake};
 
 /// What can happen, in the order of precedence at one time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -55,6 +57,8 @@ pub(crate) struct Timers {
     /// Number of the next tick, counted from the start; `None` while the tick is stopped.
     next_tick: Option<u64>,
     burst_end_ns: Option<u64>,
+    /// Whether that is a time of the clock, not the end of a time of the task's own.
+    is_burst_wall: bool,
     slice_end_ns: Option<u64>,
     sleepers: BinaryHeap<Reverse<(u64, TaskId)>>,
     /// When another CPU asked for a look at the queue.
@@ -75,6 +79,7 @@ impl Timers {
             end_ns: None,
             next_tick: None,
             burst_end_ns: None,
+            is_burst_wall: false,
             slice_end_ns: None,
             sleepers: BinaryHeap::with_capacity(tasks),
             reschedule_ns: None,
@@ -99,9 +104,16 @@ impl Timers {
         self.sleepers.push(Reverse((at_ns, task)));
     }
 
-    /// Sets or clears the end of the running task's burst.
-    pub(crate) fn set_burst_end(&mut self, at_ns: Option<u64>) {
+    /// Brings the end forward.
+    pub(crate) fn end_at(&mut self, at_ns: u64) {
+        self.end_ns = self.end_ns.map(|end_ns| end_ns.min(at_ns));
+    }
+
+    /// Sets or clears the end of the running task's computing; `is_wall` if it is a time of the
+    /// clock and not the end of a time of its own.
+    pub(crate) fn set_burst_end(&mut self, at_ns: Option<u64>, is_wall: bool) {
         self.burst_end_ns = at_ns;
+        self.is_burst_wall = is_wall;
     }
 
     pub(crate) fn burst_end_ns(&self) -> Option<u64> {
@@ -116,7 +128,8 @@ impl Timers {
     /// The running task lost this much time to an interrupt: what is measured in its own CPU
     /// time comes later.
     pub(crate) fn postpone(&mut self, ns: u64) {
-        for end in [&mut self.burst_end_ns, &mut self.slice_end_ns].into_iter().flatten() {
+        let burst_end = self.burst_end_ns.as_mut().filter(|_| !self.is_burst_wall);
+        for end in burst_end.into_iter().chain(&mut self.slice_end_ns) {
             *end += ns;
         }
     }
@@ -153,6 +166,11 @@ impl Timers {
 
     fn tick_ns(&self, number: u64) -> u64 {
         self.begin_ns + (u128::from(number) * 1_000_000_000 / u128::from(self.hz)) as u64
+    }
+
+    /// Whether a tick that is due at that time has not been handled yet.
+    pub(crate) fn is_tick_due_at(&self, ns: u64) -> bool {
+        self.next_tick.is_some_and(|number| self.tick_ns(number) == ns)
     }
 
     /// The first tick that is not before a time.
@@ -226,12 +244,29 @@ impl Timers {
 
 /// The timer fired.
 pub(crate) fn on_timer() {
-    handle_due(cpu::this());
+    let cpu = cpu::this();
+    if !is_busy(cpu) {
+        handle_due(cpu);
+        sched::leave_interrupt();
+    }
+}
+
+/// Whether what is due here has to wait: for other events that are being handled, or until time
+/// passes. The timer will be set again then.
+fn is_busy(cpu: &Cpu) -> bool {
+    cpu.local.with(|local| {
+        let is_busy = local.is_handling || local.time.is_held();
+        if is_busy {
+            local.timers.armed_ns = None;
+        }
+        is_busy
+    })
 }
 
 fn handle_due(cpu: &'static Cpu) {
     let is_periodic = cpu.local.with(|local| {
         local.timers.armed_ns = None;
+        local.is_handling = true;
         local.timers.is_periodic()
     });
     // A periodic timer cannot fire again soon, so its CPUs do not wait for each other.
@@ -242,6 +277,7 @@ fn handle_due(cpu: &'static Cpu) {
         if let Some(due_ns) = due_ns.filter(|_| is_ordered) {
             cpu.set_acts(due_ns);
             if !cpu.is_turn(due_ns) {
+                cpu.local.with(|local| local.is_handling = false);
                 return;
             }
         }
@@ -261,8 +297,12 @@ fn handle_due(cpu: &'static Cpu) {
         if stops && !is_periodic {
             break;
         }
+        let_interrupts_in();
     }
-    cpu.local.with(arm);
+    cpu.local.with(|local| {
+        local.is_handling = false;
+        arm(local);
+    });
 }
 
 fn handle(cpu: &'static Cpu, event: Event) {
@@ -274,7 +314,7 @@ fn handle(cpu: &'static Cpu, event: Event) {
         }
         // The request is made already.
         Event::Reschedule => {}
-        Event::Wake(id) => wakeup::wake(task::by_id(id)),
+        Event::Wake(id) => wakeup::wake(task::by_id(id), Wake::default()),
         Event::BurstEnd => {
             let id = cpu.current().expect("only a running task has a burst");
             task::by_id(id).burst.end();
@@ -303,7 +343,7 @@ impl Timers {
     }
 }
 
-/// Another CPU asked this one to look: a task was put on its queue, or the run is set.
+/// Another CPU asked this one to look: a task was put on its queue, or the run is set, or over.
 pub(crate) fn on_reschedule() {
     let cpu = cpu::this();
     cpu.account.lock().ipis += 1;
@@ -315,8 +355,9 @@ pub(crate) fn on_reschedule() {
         local.timers.reschedule_ns = Some(cpu.wake_ns());
         false
     });
-    if !is_set {
+    if !is_set && !is_busy(cpu) {
         handle_due(cpu);
+        sched::leave_interrupt();
     }
 }
 

@@ -6,6 +6,7 @@ use crate::cpu::{self, Cpu};
 use crate::machine;
 use crate::run;
 use crate::task::{self, Task};
+use crate::workload;
 use abi::Histogram;
 use abi::record::{self, BucketList, Buckets, End, Measure, Record, Status, Total};
 use core::fmt::{self, Write};
@@ -26,6 +27,7 @@ pub(crate) fn report() -> ! {
         for task in task::all() {
             send_task(task, &mut sums, &mut send)?;
         }
+        send_workload(&mut send)?;
         let mut lost_records = 0;
         for cpu in cpu::all() {
             if let Some(decisions) = &cpu.rq.lock().decisions {
@@ -34,12 +36,14 @@ pub(crate) fn report() -> ! {
             }
         }
         send(Record::Total(Total {
-            elapsed_ns: run::config().duration_ns,
+            elapsed_ns: run::elapsed_ns(),
             switches: sums.switches,
             migrations: sums.migrations,
             wakeups: sums.wakeups,
             lost_records,
             lag_violations: sums.lag_violations,
+            failed_spawns: workload::failed_spawns(),
+            ending: run::ending(),
         }))
     });
     serial::with(|out: &mut dyn Write| {
@@ -72,10 +76,11 @@ fn send_cpu(cpu: &Cpu, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
         timer_count: tick.count,
         measured_mhz: tick.measured_mhz,
         busy_ns: rq.busy_ns,
-        idle_ns: run::config().duration_ns - rq.busy_ns,
+        idle_ns: run::elapsed_ns().saturating_sub(rq.busy_ns),
         irq_ns: account.irq_ns,
         switches: rq.switches,
         ipis: account.ipis,
+        irqsoff_ns: 0,
     }))?;
     send_histogram(Measure::TickInterval, cpu.id, &account.tick_interval, send)?;
     send_histogram(Measure::TimerLate, cpu.id, &account.timer_late, send)
@@ -97,8 +102,7 @@ fn send_task(task: &Task, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
         preempt: ends(StintEnd::Preempt),
         block: ends(StintEnd::Block),
         yields: ends(StintEnd::Yield),
-        // Running tasks are not moved: their stint ends first, by a preemption.
-        migrate: 0,
+        migrate: ends(StintEnd::Migrate),
         exit: ends(StintEnd::Exit),
         extra_ticks: account.extra_ticks,
         migrations: account.migrations,
@@ -109,6 +113,25 @@ fn send_task(task: &Task, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
     send_histogram(Measure::Stint, task.id, &account.stint, send)?;
     send_histogram(Measure::StintTicks, task.id, &account.stint_ticks, send)?;
     send_histogram(Measure::WakeupLatency, task.id, &account.wakeup_latency, send)
+}
+
+/// What the programs measured, and who waits for whom.
+fn send_workload(send: Send<'_>) -> fmt::Result {
+    for (counter, value) in (0..).zip(workload::counters()) {
+        send(Record::Counter(record::Counter { counter, value }))?;
+    }
+    workload::histograms(|number, histogram| {
+        send_histogram(Measure::Measured, number, histogram, send)
+    })?;
+    for task in task::all() {
+        if let Some((on, object)) = task.waits.get() {
+            send(Record::Wait(record::Wait { task: task.id, on, object }))?;
+        }
+    }
+    for (mutex, task) in workload::held_mutexes() {
+        send(Record::Held(record::Held { mutex, task }))?;
+    }
+    Ok(())
 }
 
 fn send_histogram<const N: usize>(

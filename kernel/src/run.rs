@@ -7,8 +7,8 @@ use crate::arch::{clock, halt_forever, lapic, spin_hint};
 use crate::cpu::{self, Cpu, Local};
 use crate::fail::fail;
 use crate::task::{self, Task};
-use crate::{events, report};
-use abi::record::Failure;
+use crate::{events, report, workload};
+use abi::record::{Ending, Failure};
 use abi::{Burn, Clock, NohzMode, Preempt, Steal};
 use alloc::vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -18,10 +18,16 @@ use spin::Once;
 static CONFIG: Once<Config> = Once::new();
 /// When the run begins, ns by the counter; 0 while it is not known.
 static START_NS: AtomicU64 = AtomicU64::new(0);
+/// When it ends, by the counter.
+static END_NS: AtomicU64 = AtomicU64::new(0);
+/// Why it ends before its time, if it does.
+static ENDING: Once<Ending> = Once::new();
 /// CPUs whose run is over.
 static ENDED: AtomicU32 = AtomicU32::new(0);
 /// How long the boot CPU waits for the last CPU to end.
 const PATIENCE_NS: u64 = 5_000_000_000;
+/// Under the real clock: how long before an early end the other CPUs are told of it.
+const END_MARGIN_NS: u64 = 10_000_000;
 
 /// What handlers need of the scenario.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +67,7 @@ pub(crate) fn begin() {
     let margin_ns = 1_000_000 + 50_000 * cpu::all().len() as u64;
     let start_ns = clock::now_ns() + margin_ns;
     place_tasks(start_ns);
+    END_NS.store(start_ns + config().duration_ns, Ordering::Relaxed);
     for cpu in cpu::all() {
         cpu.set_acts(start_ns);
     }
@@ -83,8 +90,9 @@ fn place_tasks(start_ns: u64) {
     for cpu in cpu::all() {
         cpu.rq.lock().start_clocks(start_ns);
     }
-    for task in task::all() {
-        let target = placement::initial_cpu(&task.affinity, &tasks_on);
+    for task in task::all().iter().filter(|task| task.pool.is_none()) {
+        workload::task_starts();
+        let target = placement::initial_cpu(task.affinity(), &tasks_on);
         tasks_on[target] += 1;
         let cpu = &cpu::all()[target];
         let entity = task.parked.lock().take().expect("nothing has run yet");
@@ -98,13 +106,57 @@ fn place_tasks(start_ns: u64) {
 /// Takes the run's start over into this CPU's timers, once; returns whether it did.
 pub(crate) fn take_over(local: &mut Local) -> bool {
     let start_ns = start_ns();
-    if start_ns == 0 || local.timers.is_set() {
+    if start_ns == 0 {
         return false;
     }
-    let end_ns = start_ns + config().duration_ns;
-    local.timers.set_run(start_ns, end_ns);
+    let end_ns = END_NS.load(Ordering::Acquire);
     local.time.set_end(end_ns);
+    if local.timers.is_set() {
+        local.timers.end_at(end_ns);
+        return false;
+    }
+    local.timers.set_run(start_ns, end_ns);
     true
+}
+
+/// Ends the run now, or as soon as every CPU can be told. The first reason counts. Interrupts
+/// must be off.
+pub(crate) fn end_early(ending: Ending) {
+    let this = cpu::this();
+    let now = this.local.with(|local| local.time.now());
+    let margin_ns = match config().clock {
+        // Nobody acts out of turn, so nobody is beyond this time.
+        Clock::Virtual => 0,
+        Clock::Real => END_MARGIN_NS,
+    };
+    let mut is_first = false;
+    ENDING.call_once(|| {
+        is_first = true;
+        ending
+    });
+    if !is_first {
+        return;
+    }
+    // Release: pairs with the Acquire of whoever takes the new end over.
+    END_NS.fetch_min(now + margin_ns, Ordering::Release);
+    for cpu in cpu::all().iter().filter(|cpu| cpu.id != this.id) {
+        cpu.note_wake(now);
+        lapic::send_reschedule(cpu.apic_id);
+    }
+    this.local.with(|local| {
+        take_over(local);
+        events::arm(local);
+    });
+}
+
+/// Why the run ended.
+pub(crate) fn ending() -> Ending {
+    ENDING.get().copied().unwrap_or(Ending::Time)
+}
+
+/// How long it was.
+pub(crate) fn elapsed_ns() -> u64 {
+    END_NS.load(Ordering::Acquire) - start_ns()
 }
 
 /// The run is over on this CPU.
@@ -117,13 +169,13 @@ pub(crate) fn end(cpu: &'static Cpu) {
         // Charges what the running task has used; whether its slice is over matters no more.
         let _ = rq.fair.update_curr(task_ns);
         if let Some(id) = rq.curr() {
-            let length_ns = end_ns - rq.stint.start_ns;
+            let length_ns = end_ns.saturating_sub(rq.stint.start_ns);
             rq.busy_ns += length_ns;
             task::by_id(id).account.lock().cut_stint(length_ns);
         }
     }
     lapic::stop_timer();
-    cpu.set_acts(u64::MAX);
+    cpu.retire();
     // Release: the boot CPU reads this CPU's counters after it sees the count.
     ENDED.fetch_add(1, Ordering::Release);
     if cpu.id != 0 {
@@ -148,7 +200,8 @@ pub(crate) fn end(cpu: &'static Cpu) {
 
 /// A task's charged time, wherever its entity is. After the end.
 pub(crate) fn charged(task: &Task) -> (u64, u64) {
-    let of = |entity: &eevdf::Entity| (entity.sum_exec_ns(), entity.slice_ns());
+    let before_ns = task.account.lock().charged_before_ns;
+    let of = |entity: &eevdf::Entity| (before_ns + entity.sum_exec_ns(), entity.slice_ns());
     if task.on_rq() {
         let rq = cpu::by_id(task.cpu()).rq.lock();
         return rq.fair.entity(EntityId(task.id)).map(of).expect("queued where it says");

@@ -7,15 +7,15 @@ use crate::events::Timers;
 use crate::explain::Decisions;
 use crate::fail::fail;
 use crate::run::{self, Config};
-use crate::sched::Rq;
+use crate::sched::{self, Rq};
 use crate::task::{self, Task};
 use crate::workload;
 use abi::record::Failure;
-use abi::{Scenario, TaskSpec, scenario::Policy as AbiPolicy};
+use abi::{Scenario, TaskSpec};
 use alloc::boxed::Box;
 use alloc::vec;
 use core::fmt;
-use eevdf::{Attr, Entity, Features, Nice, Node, Policy, Preset, Rules, RunQueue};
+use eevdf::{Attr, Entity, Features, Nice, Node, Preset, Rules, RunQueue};
 
 const TASK_STACK_SIZE: u64 = 16 * 1024;
 /// Stacks of a CPU, with their page tables.
@@ -70,10 +70,10 @@ pub(crate) fn check_memory(scenario: &Scenario, heap_size: u64) {
 /// Creates all tasks, and a runqueue for each CPU.
 pub(crate) fn create(scenario: &Scenario, apic_ids: &[u32]) {
     let rules = rules(scenario);
+    workload::init(scenario);
     let specs = scenario.tasks.iter().zip(0..);
     let tasks = specs.map(|(spec, id)| create_task(spec, id, scenario.cpus, &rules));
     task::init(tasks.collect());
-    workload::init_semaphores(scenario.semaphores);
     let cpus =
         apic_ids.iter().zip(0..).map(|(&apic_id, id)| create_cpu(scenario, id, apic_id, rules));
     cpu::init(cpus.collect());
@@ -94,6 +94,7 @@ fn create_cpu(scenario: &Scenario, id: u32, apic_id: u32, rules: Rules) -> Cpu {
     let local = Local {
         time: EventTime::new(scenario.clock, scenario.tasks.len()),
         timers: Timers::new(scenario, scenario.tasks.len()),
+        is_handling: false,
     };
     let decisions = scenario.explain.map(Decisions::new);
     Cpu::new(id, apic_id, Rq::new(RunQueue::new(rules, nodes), decisions), local)
@@ -106,12 +107,8 @@ fn create_task(spec: &TaskSpec, id: u32, cpus: u32, rules: &Rules) -> Task {
     if spec.affinity.iter().all(|cpu| cpu >= cpus as usize) {
         refuse(format_args!("task {id} ({}) may run on no cpu that is there", spec.name));
     }
-    let policy = match spec.policy {
-        AbiPolicy::Normal => Policy::Normal,
-        AbiPolicy::Batch => Policy::Batch,
-        AbiPolicy::Idle => Policy::Idle,
-    };
+    let policy = sched::policy(spec.policy);
     let entity = Entity::new(Attr { nice, policy, slice_ns: spec.slice_ns }, rules);
     let context = Context::new(Stack::new(Owner::Task(id), TASK_STACK_SIZE), workload::task_entry);
-    Task::new(id, spec.name.clone(), spec.affinity, spec.program.clone(), context, entity)
+    Task::new(id, spec, context, entity)
 }

@@ -20,7 +20,9 @@
 
 use crate::account::TaskAccount;
 use crate::arch::{Context, ThisCpu};
-use abi::{CpuSet, Program};
+use crate::workload;
+use abi::CpuSet;
+use abi::record::Waits;
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -52,8 +54,16 @@ pub(crate) struct Wait {
 pub(crate) struct Task {
     pub(crate) id: TaskId,
     pub(crate) name: String,
-    pub(crate) affinity: CpuSet,
-    pub(crate) program: Program,
+    /// Where it may run until it chooses another set.
+    affinity: CpuSet,
+    /// Number of that set; none yet if it is [`Self::NO_SET`]. Written by the task itself.
+    cpu_set: AtomicU32,
+    /// Number of its program.
+    pub(crate) program: u32,
+    /// The pool it waits in while it is not alive.
+    pub(crate) pool: Option<u32>,
+    /// What it is like when it is spawned.
+    pub(crate) newborn: Entity,
     pub(crate) context: Context,
     pub(crate) wait: IrqLock<Wait, ThisCpu>,
     /// The entity while it is on no runqueue. Taken under any other lock, holds none.
@@ -61,35 +71,68 @@ pub(crate) struct Task {
     on_rq: AtomicBool,
     cpu: AtomicU32,
     pub(crate) burst: Burst,
-    /// Next in the line of a semaphore; under that semaphore's lock.
+    /// Left a CPU where it may not run, to be let in elsewhere. Under `wait`.
+    is_moving: AtomicBool,
+    /// What it waits for.
+    pub(crate) waits: WaitsFor,
+    /// Next in the line of what it waits for; under that thing's lock.
     pub(crate) next_waiter: AtomicU32,
     pub(crate) account: IrqLock<TaskAccount, ThisCpu>,
 }
 
 impl Task {
-    /// A task that is runnable and on no runqueue yet.
-    pub(crate) fn new(
-        id: TaskId,
-        name: String,
-        affinity: CpuSet,
-        program: Program,
-        context: Context,
-        entity: Entity,
-    ) -> Self {
+    const NO_SET: u32 = u32::MAX;
+
+    /// A task on no runqueue yet, runnable unless it waits in a pool.
+    pub(crate) fn new(id: TaskId, spec: &abi::TaskSpec, context: Context, entity: Entity) -> Self {
+        let state = match spec.pool {
+            Some(_) => State::Dead,
+            None => State::Runnable,
+        };
         Self {
             id,
-            name,
-            affinity,
-            program,
+            name: spec.name.clone(),
+            affinity: spec.affinity,
+            cpu_set: AtomicU32::new(Self::NO_SET),
+            program: spec.program,
+            pool: spec.pool,
+            newborn: entity.clone(),
             context,
-            wait: IrqLock::new(Wait { state: State::Runnable, is_wake_pending: false }),
+            wait: IrqLock::new(Wait { state, is_wake_pending: false }),
             parked: IrqLock::new(Some(entity)),
             on_rq: AtomicBool::new(false),
             cpu: AtomicU32::new(0),
             burst: Burst::new(),
+            is_moving: AtomicBool::new(false),
+            waits: WaitsFor::nothing(),
             next_waiter: AtomicU32::new(TaskId::MAX),
             account: IrqLock::new(TaskAccount::new()),
         }
+    }
+
+    /// The CPUs it may run on. They change only while it runs.
+    pub(crate) fn affinity(&self) -> &CpuSet {
+        // Relaxed: what others read after the task left its CPU, they read under a lock that it
+        // held since.
+        match self.cpu_set.load(Ordering::Relaxed) {
+            Self::NO_SET => &self.affinity,
+            set => workload::cpu_set(set),
+        }
+    }
+
+    /// The running task may run on the CPUs of this set from here on.
+    pub(crate) fn set_affinity(&self, set: u32) {
+        self.cpu_set.store(set, Ordering::Relaxed);
+    }
+
+    /// It leaves its CPU for another one. The caller holds `wait`.
+    pub(crate) fn departs(&self) {
+        self.is_moving.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it left for another CPU; it need not any more. The caller holds `wait`.
+    pub(crate) fn arrives(&self) -> bool {
+        self.is_moving.swap(false, Ordering::Relaxed)
     }
 
     /// Whether the entity is on the runqueue of [`Self::cpu`].
@@ -117,15 +160,50 @@ impl Task {
     }
 }
 
-/// The CPU time that a task is using up.
+/// What a task waits for, other than time; for the report. Relaxed: read when all has ended.
+#[derive(Debug)]
+pub(crate) struct WaitsFor(AtomicU64);
+
+impl WaitsFor {
+    const NOTHING: u64 = u64::MAX;
+    const ALL: [Waits; 6] = [
+        Waits::Semaphore,
+        Waits::Mutex,
+        Waits::Condition,
+        Waits::Barrier,
+        Waits::PipeData,
+        Waits::PipeRoom,
+    ];
+
+    const fn nothing() -> Self {
+        Self(AtomicU64::new(Self::NOTHING))
+    }
+
+    pub(crate) fn set(&self, on: Waits, object: u32) {
+        self.0.store((on as u64) << 32 | u64::from(object), Ordering::Relaxed);
+    }
+
+    pub(crate) fn clear(&self) {
+        self.0.store(Self::NOTHING, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> Option<(Waits, u32)> {
+        let word = self.0.load(Ordering::Relaxed);
+        Some((*Self::ALL.get((word >> 32) as usize)?, word as u32))
+    }
+}
+
+/// The computing that a task is at.
 ///
 /// Relaxed everywhere: touched by the task itself and by its CPU's handlers and switches only.
 /// When the task changes CPU, the runqueue's lock lies in between.
 #[derive(Debug)]
 pub(crate) struct Burst {
-    /// Own CPU time still to use, ns; [`Burst::NO_END`] where there is no end. While the task
-    /// runs, its CPU's timer has it instead.
-    left_ns: AtomicU64,
+    /// While it is off the CPU: the own CPU time still to use or, if `is_wall`, the time at
+    /// which it ends, ns; [`Burst::NO_END`] without an end. While the task runs, its CPU's timer
+    /// has it instead.
+    rest_ns: AtomicU64,
+    is_wall: AtomicBool,
     is_active: AtomicBool,
 }
 
@@ -133,15 +211,20 @@ impl Burst {
     const NO_END: u64 = u64::MAX;
 
     const fn new() -> Self {
-        Self { left_ns: AtomicU64::new(Self::NO_END), is_active: AtomicBool::new(false) }
+        Self {
+            rest_ns: AtomicU64::new(Self::NO_END),
+            is_wall: AtomicBool::new(false),
+            is_active: AtomicBool::new(false),
+        }
     }
 
-    /// The task computes from here on.
-    pub(crate) fn begin(&self) {
+    /// The task computes from here on, for a time of its own or up to a time of the clock.
+    pub(crate) fn begin(&self, is_wall: bool) {
+        self.is_wall.store(is_wall, Ordering::Relaxed);
         self.is_active.store(true, Ordering::Relaxed);
     }
 
-    /// It has used up what it wanted.
+    /// It has computed as long as it wanted.
     pub(crate) fn end(&self) {
         self.is_active.store(false, Ordering::Relaxed);
     }
@@ -151,13 +234,26 @@ impl Burst {
         self.is_active.load(Ordering::Relaxed)
     }
 
-    /// What is left as of the last time the task left a CPU.
-    pub(crate) fn left_ns(&self) -> Option<u64> {
-        Some(self.left_ns.load(Ordering::Relaxed)).filter(|&left| left != Self::NO_END)
+    /// The task leaves the CPU; its computing would have ended at `end_ns`.
+    pub(crate) fn pause(&self, end_ns: Option<u64>, now_ns: u64) {
+        let rest_ns = match end_ns {
+            None => Self::NO_END,
+            Some(end_ns) if self.is_wall.load(Ordering::Relaxed) => end_ns,
+            Some(end_ns) => end_ns.saturating_sub(now_ns),
+        };
+        self.rest_ns.store(rest_ns, Ordering::Relaxed);
     }
 
-    pub(crate) fn set_left_ns(&self, left: Option<u64>) {
-        self.left_ns.store(left.unwrap_or(Self::NO_END), Ordering::Relaxed);
+    /// The task gets the CPU; when its computing ends if nothing comes in between, and whether
+    /// that is a time of the clock.
+    pub(crate) fn resume(&self, now_ns: u64) -> (Option<u64>, bool) {
+        let is_wall = self.is_wall.load(Ordering::Relaxed);
+        let end_ns = match self.rest_ns.load(Ordering::Relaxed) {
+            Self::NO_END => None,
+            end_ns if is_wall => Some(end_ns.max(now_ns)),
+            left_ns => Some(now_ns + left_ns),
+        };
+        (end_ns, is_wall)
     }
 }
 

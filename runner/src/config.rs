@@ -3,7 +3,7 @@
 use crate::{
     error::Refusal,
     units,
-    workload::{Workload, time_range},
+    workload::{Specs, Workload, time_range},
 };
 use abi::{
     Burn, Clock, Explain, MAX_CPUS, NohzMode, Preempt, Scenario, Steal, TickMode,
@@ -66,6 +66,8 @@ pub struct Config {
     pub explain: Option<(u64, u64)>,
     /// Whether the policy's invariants are checked after every operation.
     pub check_invariants: bool,
+    /// Whether to measure the longest time with interrupts off.
+    pub irqsoff: bool,
 }
 
 impl Default for Config {
@@ -89,6 +91,7 @@ impl Default for Config {
             steal: None,
             explain: None,
             check_invariants: false,
+            irqsoff: false,
         }
     }
 }
@@ -157,7 +160,7 @@ impl Config {
     pub fn scenario(&self, workload: &Workload) -> Result<Scenario, Refusal> {
         let rules = self.rules()?;
         self.check_times()?;
-        let tasks = workload.specs(self.cpus)?;
+        let Specs { programs, tasks } = workload.specs(self.cpus)?;
         let own_slice = tasks.iter().find_map(|task| task.slice_ns);
         if let Some(slice_ns) = own_slice.filter(|_| rules.variant.slice == SliceRule::BaseOnly) {
             return Err(Refusal::new(
@@ -189,12 +192,14 @@ impl Config {
                 limit: EXPLAINED_PER_CPU,
             }),
             check_invariants: self.check_invariants,
+            irqsoff: self.irqsoff,
             rules: RulesSpec {
                 preset: self.preset.name().into(),
                 features: rules.features().bits(),
                 base_slice_ns: rules.base_slice_ns(),
             },
-            semaphores: workload.semaphores(),
+            resources: workload.shared.resources().clone(),
+            programs,
             tasks,
         })
     }

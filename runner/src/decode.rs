@@ -9,7 +9,7 @@
 //! 3. [`Decoder::finish`] says `Ok` only for a report that is complete and undamaged. A report
 //!    that merely looks right is worth nothing: a lost line is a wrong number somewhere.
 
-use crate::records::{CollectError, Collector, Records};
+use crate::records::{CollectError, Collector, Records, Shape};
 use abi::{
     line::{self, LineError, MARK},
     record::{End, Fail, Failure, Record, Status},
@@ -136,14 +136,14 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// A decoder for the report of a guest with so many CPUs and tasks.
-    pub fn new(cpus: usize, tasks: usize) -> Self {
+    /// A decoder for the report of a guest of this shape.
+    pub fn new(shape: Shape) -> Self {
         Self {
             line: Vec::new(),
             lines: 0,
             bytes: 0,
             console: VecDeque::new(),
-            collector: Collector::new(cpus, tasks),
+            collector: Collector::new(shape),
             records: 0,
             end: None,
             fail: None,

@@ -5,8 +5,11 @@
 //! parallel), late and lost ticks say nothing about the kernel. Then the verdict is
 //! `inconclusive`, with the reason in words.
 
-use crate::{experiment::RunResult, qemu, units};
-use abi::{Burn, Clock, NohzMode, Op, record::Cpu};
+use crate::{experiment::RunResult, qemu, records::Records, units};
+use abi::{
+    Burn, Clock, NohzMode, Op,
+    record::{Cpu, Ending, Wait, Waits},
+};
 use eevdf::Feature;
 use serde::Serialize;
 
@@ -105,6 +108,14 @@ pub(crate) fn judge(result: &RunResult) -> Judgement {
         // By slice and tick; a tick that the host swallowed stretches both.
         list.push(zero("lag violations", result.records.total.lag_violations, !is_virtual));
     }
+    list.push(progress(result));
+    if scenario.resources.pools > 0 {
+        list.push(zero(
+            "spawns that found no task left",
+            result.records.total.failed_spawns,
+            false,
+        ));
+    }
     let runtime: u64 = result.records.tasks.iter().map(|task| task.counters.runtime_ns).sum();
     let busy: u64 = cpus.iter().map(|cpu| cpu.busy_ns).sum();
     list.push(same_time("runtime of all tasks = busy time of all CPUs", busy, runtime));
@@ -113,6 +124,39 @@ pub(crate) fn judge(result: &RunResult) -> Judgement {
     let farthest = accounted.max_by_key(|time| time.abs_diff(elapsed_ns)).unwrap_or(0);
     list.push(same_time("busy + idle = elapsed on each CPU", elapsed_ns, farthest));
     Judgement::new(list, host_enters(result))
+}
+
+/// Tasks named in one line.
+const WAITERS_SHOWN: usize = 8;
+
+/// Whether the run went on to its end, and if not, who waits for what.
+fn progress(result: &RunResult) -> Expectation {
+    let Records { total, waits, held, .. } = &result.records;
+    let plan = &result.plan;
+    let name = |task: u32| plan.scenario.tasks[task as usize].name.as_str();
+    let holder = |wait: &Wait| {
+        let mutex = (wait.on == Waits::Mutex).then_some(wait.object)?;
+        held.iter().find(|held| held.mutex == mutex).map(|held| name(held.task))
+    };
+    let in_words = |wait: &Wait| {
+        let what = plan.shared.describe(wait.on, wait.object);
+        match holder(wait) {
+            Some(holder) => format!("{} waits for {what}, held by {holder}", name(wait.task)),
+            None => format!("{} waits for {what}", name(wait.task)),
+        }
+    };
+    let is_stuck = total.ending == Ending::Deadlock;
+    let got = if is_stuck {
+        let mut words: Vec<_> = waits.iter().take(WAITERS_SHOWN).map(in_words).collect();
+        if waits.len() > WAITERS_SHOWN {
+            words.push(format!("{} more wait", waits.len() - WAITERS_SHOWN));
+        }
+        let at = units::exact_unsigned(total.elapsed_ns);
+        format!("deadlock at {at}: {}", words.join("; "))
+    } else {
+        "none".into()
+    };
+    Expectation { what: "deadlock", expected: "none".into(), got, ok: !is_stuck, is_timing: false }
 }
 
 /// Whether theory bounds every lag by the largest slice and a tick.
@@ -129,7 +173,7 @@ fn lag_is_bounded(result: &RunResult) -> bool {
         || tasks.iter().all(|task| is_whole(task.slice_ns.unwrap_or(rules.base_slice_ns())));
     let mut weights = tasks.iter().map(|task| (task.nice, task.policy));
     let first = weights.next();
-    tasks.iter().all(|task| task.program == [Op::RunForever])
+    result.plan.scenario.programs.iter().all(|program| *program == [Op::RunForever])
         && (takes_what_it_promises || weights.all(|weight| Some(weight) == first))
 }
 
@@ -226,6 +270,7 @@ mod tests {
             irq_ns: 0,
             switches: 0,
             ipis: 0,
+            irqsoff_ns: 0,
         };
         assert!(ticks(&[&cpu(9)], 1000, 10_000_000).ok);
         assert!(!ticks(&[&cpu(8)], 1000, 10_000_000).ok);

@@ -13,9 +13,9 @@ use crate::{
     expect::{self, Judgement},
     kernel_image,
     qemu::{self, Accel, Launch, Qemu},
-    records::Records,
+    records::{Records, Shape},
     report::Document,
-    workload::Workload,
+    workload::{Metric, MetricSpec, Shared, Workload},
 };
 use abi::{Burn, Clock, Scenario};
 use eevdf::{Feature, Preset, Rules};
@@ -168,7 +168,9 @@ impl Experiment {
             );
             return Err(Refusal::new("--memory", memory_mib, reason).into());
         }
-        Ok(Plan { scenario, rules, accel, memory_mib, scaling: self.config.scaling })
+        let Workload { shared, metrics, .. } = self.workload.clone();
+        let scaling = self.config.scaling;
+        Ok(Plan { scenario, rules, accel, memory_mib, scaling, shared, metrics })
     }
 
     /// Builds the kernel if needed, boots it, and waits for its complete report.
@@ -225,14 +227,14 @@ impl Experiment {
     ) -> Result<qemu::Finished, Error> {
         // Nothing that QEMU might leave behind lands in the user's folder.
         command.current_dir(folder);
-        let (cpus, tasks) = (plan.scenario.cpus as usize, plan.scenario.tasks.len());
+        let shape = Shape::of(&plan.scenario);
         let verbose = self.host.verbose;
         qemu::run(
             command,
             printable,
-            Decoder::new(cpus, tasks),
+            Decoder::new(shape),
             self.time_limit(),
-            qemu::flood_limit(cpus, tasks),
+            qemu::flood_limit(shape),
             &mut |line| {
                 if verbose {
                     anstream::eprintln!("| {line}");
@@ -262,6 +264,10 @@ pub struct Plan {
     pub accel: Accel,
     /// The guest's memory.
     pub memory_mib: u32,
+    /// What the tasks share.
+    pub shared: Shared,
+    /// What they measure.
+    pub metrics: Vec<MetricSpec>,
 }
 
 /// What one run of a guest gave.
@@ -283,6 +289,11 @@ impl RunResult {
     /// Holds the result against what every run must fulfil.
     pub fn judge(&self) -> Judgement {
         expect::judge(self)
+    }
+
+    /// What the workload measured.
+    pub fn metrics(&self) -> Vec<Metric> {
+        self.plan.metrics.iter().map(|metric| metric.read(&self.records)).collect()
     }
 
     /// The result document.

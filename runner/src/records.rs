@@ -7,7 +7,7 @@
 use abi::{
     Histogram,
     histogram::Moments,
-    record::{Candidate, Cpu, Machine, Measure, Pick, Record, Task, Total},
+    record::{Candidate, Cpu, Held, Machine, Measure, Pick, Record, Task, Total, Wait},
 };
 
 /// Why records do not make a run.
@@ -125,6 +125,14 @@ pub struct Records {
     pub cpus: Vec<CpuRecords>,
     /// In the order of the scenario.
     pub tasks: Vec<TaskRecords>,
+    /// By the workload's counters.
+    pub counters: Vec<u64>,
+    /// By the workload's histograms.
+    pub histograms: Vec<Distribution>,
+    /// Tasks that wait for others at the end.
+    pub waits: Vec<Wait>,
+    /// Mutexes that are held at the end.
+    pub held: Vec<Held>,
     /// Explained decisions, each CPU's in the order of time.
     pub decisions: Vec<Decision>,
     /// The run as a whole.
@@ -192,21 +200,54 @@ fn find<'a, T>(
 const CPU_MEASURES: [Measure; 2] = [Measure::TickInterval, Measure::TimerLate];
 const TASK_MEASURES: [Measure; 3] = [Measure::Stint, Measure::StintTicks, Measure::WakeupLatency];
 
+/// How many of each a run reports.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// CPUs.
+    pub cpus: usize,
+    /// Tasks.
+    pub tasks: usize,
+    /// Counters of the programs.
+    pub counters: usize,
+    /// Histograms of the programs.
+    pub histograms: usize,
+}
+
+impl Shape {
+    /// What a scenario's guest reports.
+    pub fn of(scenario: &abi::Scenario) -> Self {
+        Self {
+            cpus: scenario.cpus as usize,
+            tasks: scenario.tasks.len(),
+            counters: scenario.resources.counters as usize,
+            histograms: scenario.resources.histograms as usize,
+        }
+    }
+}
+
 /// Puts records into their places as they come.
 pub(crate) struct Collector {
     machine: Option<Machine>,
     cpus: Vec<Slot<Cpu, { CPU_MEASURES.len() }>>,
     tasks: Vec<Slot<Task, { TASK_MEASURES.len() }>>,
+    counters: Vec<Option<u64>>,
+    histograms: Vec<Distribution>,
+    waits: Vec<Wait>,
+    held: Vec<Held>,
     decisions: Vec<Decision>,
     total: Option<Total>,
 }
 
 impl Collector {
-    pub(crate) fn new(cpus: usize, tasks: usize) -> Self {
+    pub(crate) fn new(shape: Shape) -> Self {
         Self {
             machine: None,
-            cpus: Slot::empty(cpus),
-            tasks: Slot::empty(tasks),
+            cpus: Slot::empty(shape.cpus),
+            tasks: Slot::empty(shape.tasks),
+            counters: vec![None; shape.counters],
+            histograms: vec![Distribution::default(); shape.histograms],
+            waits: Vec::new(),
+            held: Vec::new(),
             decisions: Vec::new(),
             total: None,
         }
@@ -239,6 +280,25 @@ impl Collector {
                         },
                     )?;
                 }
+                Ok(())
+            }
+            Record::Counter(counter) => {
+                let place = find(&mut self.counters, "counter", counter.counter)?;
+                match place.replace(counter.value) {
+                    None => Ok(()),
+                    Some(_) => {
+                        Err(CollectError::Twice { kind: "counter", number: counter.counter })
+                    }
+                }
+            }
+            Record::Wait(wait) => {
+                find(&mut self.tasks, "wait", wait.task)?;
+                self.waits.push(wait);
+                Ok(())
+            }
+            Record::Held(held) => {
+                find(&mut self.tasks, "held", held.task)?;
+                self.held.push(held);
                 Ok(())
             }
             Record::Pick(pick) => {
@@ -283,10 +343,30 @@ impl Collector {
                 return Err(CollectError::Missing { kind: "candidate", number: candidates.len() });
             }
         }
-        Ok(Records { machine, cpus, tasks, decisions: self.decisions, total })
+        let counters =
+            self.counters.into_iter().enumerate().map(|(number, value)| {
+                value.ok_or(CollectError::Missing { kind: "counter", number })
+            });
+        for (owner, histogram) in (0..).zip(&self.histograms) {
+            check_buckets([Measure::Measured], std::slice::from_ref(histogram), owner)?;
+        }
+        Ok(Records {
+            machine,
+            cpus,
+            tasks,
+            counters: counters.collect::<Result<_, _>>()?,
+            histograms: self.histograms,
+            waits: self.waits,
+            held: self.held,
+            decisions: self.decisions,
+            total,
+        })
     }
 
     fn distribution(&mut self, of: Measure, owner: u32) -> Result<&mut Distribution, CollectError> {
+        if of == Measure::Measured {
+            return find(&mut self.histograms, of.word(), owner);
+        }
         let place = |list: &[Measure]| list.iter().position(|&measure| measure == of);
         match (place(&CPU_MEASURES), place(&TASK_MEASURES)) {
             (Some(at), _) => Ok(&mut find(&mut self.cpus, of.word(), owner)?.measures[at]),
@@ -305,7 +385,7 @@ fn only_one<T>(place: &mut Option<T>, kind: &'static str, record: T) -> Result<(
 
 fn check_buckets<const N: usize>(
     measures: [Measure; N],
-    distributions: &[Distribution; N],
+    distributions: &[Distribution],
     owner: u32,
 ) -> Result<(), CollectError> {
     for (of, distribution) in measures.into_iter().zip(distributions) {

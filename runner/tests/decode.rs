@@ -16,7 +16,7 @@ const CPUS: u32 = 2;
 const TASKS: u32 = 3;
 
 fn decode(bytes: &[u8]) -> Result<Records, DecodeError> {
-    let mut decoder = Decoder::new(CPUS as usize, TASKS as usize);
+    let mut decoder = Decoder::new(support::shape(CPUS, TASKS));
     decoder.feed(bytes, &mut |_| ());
     decoder.finish()
 }
@@ -47,7 +47,7 @@ fn a_good_report_is_read_completely() {
 fn portions_of_any_size_read_the_same() {
     let whole = bytes(&good());
     for size in [1, 2, 7, 64, 1000] {
-        let mut decoder = Decoder::new(CPUS as usize, TASKS as usize);
+        let mut decoder = Decoder::new(support::shape(CPUS, TASKS));
         let mut console = Vec::new();
         for portion in whole.chunks(size) {
             decoder.feed(portion, &mut |line| console.push(line.to_owned()));
@@ -205,7 +205,7 @@ fn another_version_of_the_contract_is_named() {
 fn garbage_bytes_are_harmless() {
     let mut garbage: Vec<u8> = (0..=255).cycle().take(10_000).collect();
     garbage.extend_from_slice(b"\n\x1b[2J\x1b]0;title\x07\n");
-    let mut decoder = Decoder::new(1, 1);
+    let mut decoder = Decoder::new(support::shape(1, 1));
     decoder.feed(&garbage, &mut |line| {
         assert!(!line.chars().any(|c| c.is_control() && c != '\t'), "{line:?}");
     });
@@ -217,7 +217,7 @@ fn garbage_bytes_are_harmless() {
 
 #[test]
 fn endless_output_takes_no_more_memory() {
-    let mut decoder = Decoder::new(1, 1);
+    let mut decoder = Decoder::new(support::shape(1, 1));
     // One line without end, then lines without end.
     for _ in 0..1000 {
         decoder.feed(&[b'x'; 10_000], &mut |_| ());

@@ -22,7 +22,7 @@ pub mod scenario;
 
 pub use cpuset::CpuSet;
 pub use histogram::Histogram;
-pub use program::{Crash, Op, Program};
+pub use program::{Crash, Op, Program, Resources};
 pub use record::Record;
 pub use scenario::{Burn, Clock, Explain, NohzMode, Preempt, Scenario, Steal, TaskSpec, TickMode};
 

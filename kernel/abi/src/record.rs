@@ -1,10 +1,12 @@
 //! The records that a guest sends, each field with its unit.
 //!
 //! One run sends, in this order: [`Machine`], one [`Cpu`] per CPU, one [`Task`] per task, both
-//! with [`Moments`] and [`Buckets`] (distributions) in between, any number of [`Pick`] with
-//! their [`Candidate`]s, one [`Total`], one [`End`]. A guest
-//! that gives up sends [`Fail`] instead of what is missing, and `End` with status `failed`
-//! where it still can. `End` counts the records before it.
+//! with [`Moments`] and [`Buckets`] (distributions) in between, one [`Counter`] per counter and
+//! the distributions of the programs' histograms, a [`Wait`] for each task that waits for
+//! another and a [`Held`] for each mutex that is held, any number of [`Pick`] with their
+//! [`Candidate`]s, one [`Total`], one [`End`]. A guest that gives up sends [`Fail`] instead of
+//! what is missing, and `End` with status `failed` where it still can. `End` counts the records
+//! before it.
 
 use crate::line::LineError;
 use core::fmt::{self, Write};
@@ -143,6 +145,8 @@ word_field! {
         WakeupLatency = "wakeup_latency_ns",
         /// CPU: from tick to tick, ns.
         TickInterval = "tick_interval_ns",
+        /// Histogram of the programs: what they measured, ns, or sampled.
+        Measured = "measured",
         /// CPU, real clock: how long after its time a timer event was handled, ns.
         TimerLate = "timer_late_ns",
     }
@@ -184,6 +188,36 @@ word_field! {
         Leftmost = "leftmost",
         /// It has the earliest deadline of those that are eligible; an earlier one is not.
         Search = "search",
+    }
+}
+
+word_field! {
+    /// What a task can wait for, other than time.
+    Waits {
+        /// A semaphore.
+        Semaphore = "semaphore",
+        /// A mutex.
+        Mutex = "mutex",
+        /// A condition.
+        Condition = "condition",
+        /// A barrier.
+        Barrier = "barrier",
+        /// Bytes in a pipe.
+        PipeData = "pipe-data",
+        /// Room in a pipe.
+        PipeRoom = "pipe-room",
+    }
+}
+
+word_field! {
+    /// Why a run ended.
+    Ending {
+        /// Its time was over.
+        Time = "time",
+        /// All tasks had ended.
+        Done = "done",
+        /// Every task left waited for another one.
+        Deadlock = "deadlock",
     }
 }
 
@@ -242,6 +276,8 @@ records! {
         switches: u64,
         /// Reschedule interrupts received.
         ipis: u64,
+        /// Longest time with interrupts off, ns; 0 where it was not measured.
+        irqsoff_ns: u64,
     }
 
     /// One task's part of the run.
@@ -264,7 +300,7 @@ records! {
         yields: u64,
         /// Stints ended by a move to another CPU.
         migrate: u64,
-        /// 1 if the task ended.
+        /// How often it ended: once, or as often as it was spawned.
         exit: u64,
         /// Stints that lasted at least one tick longer than the slice needed.
         extra_ticks: u64,
@@ -304,6 +340,32 @@ records! {
         owner: u32,
         /// `bucket:count`, ascending.
         filled: BucketList,
+    }
+
+    /// A counter of the programs.
+    "counter" => Counter {
+        /// Its number.
+        counter: u32,
+        /// What it counted.
+        value: u64,
+    }
+
+    /// A task that waits for another one at the end of the run.
+    "wait" => Wait {
+        /// The task.
+        task: u32,
+        /// What for.
+        on: Waits,
+        /// Its number among those of its kind.
+        object: u32,
+    }
+
+    /// A mutex that is held at the end of the run.
+    "held" => Held {
+        /// Its number.
+        mutex: u32,
+        /// By whom.
+        task: u32,
     }
 
     /// A decision; its candidates follow.
@@ -356,6 +418,10 @@ records! {
         lost_records: u64,
         /// Times a lag was out of the bound of the rules in force.
         lag_violations: u64,
+        /// Times a pool was empty when a task was to be spawned; nothing was.
+        failed_spawns: u64,
+        /// Why the run ended.
+        ending: Ending,
     }
 
     /// Why the guest gave up.

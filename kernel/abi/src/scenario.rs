@@ -4,14 +4,14 @@
 //! payload, then the payload in postcard's encoding. The guest refuses an image that is not
 //! exactly this, and says what it found.
 
-use crate::{CpuSet, Program};
+use crate::{CpuSet, Program, Resources};
 use alloc::{string::String, vec::Vec};
 use crc::{CRC_32_ISO_HDLC, Crc};
 use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"SLICELAB";
 /// Version of the scenario's encoding and of the records; both sides must agree.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 const HEADER_LEN: usize = 20;
 static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
@@ -109,12 +109,14 @@ pub struct TaskSpec {
     pub slice_ns: Option<u64>,
     /// The CPUs it may run on.
     pub affinity: CpuSet,
-    /// What it does.
-    pub program: Program,
+    /// What it does: the number of a program of the scenario.
+    pub program: u32,
+    /// The pool that it waits in until it is spawned; at work from the start without one.
+    pub pool: Option<u32>,
 }
 
 /// Linux's fair scheduling policies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Policy {
     /// SCHED_NORMAL (SCHED_OTHER).
     Normal,
@@ -157,11 +159,15 @@ pub struct Scenario {
     pub explain: Option<Explain>,
     /// Whether the policy's invariants are checked after every operation.
     pub check_invariants: bool,
+    /// Whether the longest time with interrupts off is measured.
+    pub irqsoff: bool,
     /// The scheduler's rules.
     pub rules: RulesSpec,
-    /// How many semaphores the programs use.
-    pub semaphores: u32,
-    /// All tasks; they become runnable together at time 0, in this order.
+    /// What the programs share.
+    pub resources: Resources,
+    /// What tasks do; several may do the same.
+    pub programs: Vec<Program>,
+    /// All tasks; those of no pool become runnable together at time 0, in this order.
     pub tasks: Vec<TaskSpec>,
 }
 
@@ -255,15 +261,18 @@ mod tests {
             steal: Some(Steal { period_ns: 10_000_000, time_ns: 100_000 }),
             explain: None,
             check_invariants: true,
+            irqsoff: false,
             rules: RulesSpec { preset: "v6.8".into(), features: 3, base_slice_ns: 750_000 },
-            semaphores: 0,
+            resources: Resources::default(),
+            programs: alloc::vec![alloc::vec![Op::RunForever]],
             tasks: alloc::vec![TaskSpec {
                 name: "hog0".into(),
                 nice: -5,
                 policy: Policy::Normal,
                 slice_ns: None,
                 affinity: CpuSet::first(2),
-                program: alloc::vec![Op::RunForever],
+                program: 0,
+                pool: None,
             }],
         }
     }

@@ -5,18 +5,37 @@
 //! | `rq.rs` | a CPU's runqueue: the policy's queue, its clocks, the stint in progress |
 //! | `schedule.rs` | leaving the CPU: choose, account, switch |
 //! | `wakeup.rs` | making a blocked task runnable, here or on another CPU |
+//! | `sleep.rs` | sleeping until a time |
+//! | `fork.rs` | a new task gets a CPU |
+//! | `change.rs` | what a task changes about itself |
 //! | `tick.rs` | what the tick does |
 //! | `pull.rs` | a CPU that runs dry looks for work |
 //!
-//! Lock order: a semaphore, a task's `wait`, a runqueue, then the leaves (a task's `parked`
-//! and `account`). Never two runqueues at once. All with interrupts off, and interrupts off is
+//! Lock order: a task's `wait`, a runqueue, then the leaves (a task's `parked` and `account`).
+//! What tasks wait for (semaphores, pipes, ...) has locks that are released before any of these is
+//! taken. Never two runqueues at once. All with interrupts off, and interrupts off is
 //! also what holds preemption off.
 
+mod change;
+mod fork;
 mod pull;
 mod rq;
 mod schedule;
+mod sleep;
 pub(crate) mod tick;
 pub(crate) mod wakeup;
 
+pub(crate) use change::{set_affinity, set_nice, set_policy, set_slice};
+pub(crate) use fork::spawn;
 pub(crate) use rq::{Rq, Why};
 pub(crate) use schedule::{Leave, block, exit, idle_loop, leave_interrupt, schedule};
+pub(crate) use sleep::sleep_until;
+
+/// The policy's word for a policy of the scenario.
+pub(crate) fn policy(policy: abi::scenario::Policy) -> eevdf::Policy {
+    match policy {
+        abi::scenario::Policy::Normal => eevdf::Policy::Normal,
+        abi::scenario::Policy::Batch => eevdf::Policy::Batch,
+        abi::scenario::Policy::Idle => eevdf::Policy::Idle,
+    }
+}

@@ -10,6 +10,10 @@ use crate::task::{self, TaskId};
 use abi::CpuSet;
 use eevdf::{Dequeue, Dequeued, Entity, EntityId};
 
+/// How many tasks of a queue are looked at (Linux: `sched_nr_migrate`): interrupts are off
+/// meanwhile, so the time must not grow with the queue.
+const NR_MIGRATE: usize = 32;
+
 /// A task in nobody's hands but the puller's.
 pub(super) struct Pulled {
     pub(super) id: TaskId,
@@ -46,11 +50,12 @@ fn take_from(source: &Cpu, this: &Cpu, now: u64) -> Option<Pulled> {
     rq.advance(now);
     let is_movable = |&EntityId(id): &EntityId| {
         let task = task::by_id(id);
-        task.affinity.contains(this.id as usize) && !task.context.on_cpu().is_on()
+        task.affinity().contains(this.id as usize) && !task.context.on_cpu().is_on()
     };
     let id = rq
         .fair
         .queued()
+        .take(NR_MIGRATE)
         .filter(|&id| Some(id) != rq.fair.curr() && !rq.fair.is_delayed(id))
         .filter(is_movable)
         .max_by_key(|&id| rq.fair.lag(id))?;

@@ -11,9 +11,7 @@
 use super::pull::{self, Pulled};
 use super::rq::{Rq, Stint, Why};
 use crate::account::End;
-use crate::arch::{
-    Context, ThisCpu, interrupts_are_on, interrupts_off, switch, wait_for_interrupt,
-};
+use crate::arch::{Context, ThisCpu, interrupts_are_on, switch, wait_for_interrupt};
 use crate::cpu::{self, Cpu, Local};
 use crate::events;
 use crate::run;
@@ -31,6 +29,8 @@ pub(crate) enum Leave {
     Blocked,
     /// It gives others a chance.
     Yields,
+    /// It may not stay here; its state says that it waits to be let in elsewhere.
+    Migrates,
     /// For good.
     Exits,
 }
@@ -46,13 +46,13 @@ pub(crate) fn schedule(leave: Leave) {
 fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>) {
     debug_assert!(!interrupts_are_on());
     let cpu = cpu::this();
-    let now = cpu.local.with(|local| {
+    let (now, is_tick_due) = cpu.local.with(|local| {
         let now = local.time.at_switch();
         if !local.time.is_held() {
             // From here on this CPU goes by the counter; others need not wait for it.
             cpu.set_acts(local.timers.next_ns().unwrap_or(u64::MAX));
         }
-        now
+        (now, local.timers.is_tick_due_at(now))
     });
     let mut rq = cpu.rq.lock();
     rq.advance(now);
@@ -99,10 +99,13 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
             Leave::Preempted => End::Preempt,
             Leave::Blocked => End::Block,
             Leave::Yields => End::Yield,
+            Leave::Migrates => End::Migrate,
             Leave::Exits => End::Exit,
         };
+        // A tick at the very end belongs to the stint, though it is handled after the task acted.
+        let ticks = stint.ticks + u64::from(is_tick_due && stint.start_ns < now);
         let mut account = task::by_id(id).account.lock();
-        account.end_stint(end, now - stint.start_ns, stint.ticks, left.slice_ns, left.lag_ns);
+        account.end_stint(end, now - stint.start_ns, ticks, left.slice_ns, left.lag_ns);
     }
     if let Some(id) = next {
         let lag_ns = rq.fair.lag(EntityId(id)).expect("the chosen task is on its queue");
@@ -142,6 +145,7 @@ fn leave_queue(rq: &mut Rq, id: TaskId, leave: Leave) -> Left {
             return Left { slice_ns, lag_ns, is_queued: true };
         }
         Leave::Blocked => Dequeue::Sleep,
+        Leave::Migrates => Dequeue::Migrate,
         Leave::Exits => Dequeue::Exit,
     };
     if let Dequeued::Gone(entity) = rq.fair.dequeue(entity_id, why, task_ns) {
@@ -177,7 +181,7 @@ fn check(cpu: &Cpu, next: &Task, prev: Option<TaskId>) {
     assert!(next.on_rq(), "cpu {here} picked task {id}, which is on no runqueue");
     assert!(next.cpu() == here, "cpu {here} picked task {id}, which is queued on {}", next.cpu());
     assert!(
-        next.affinity.contains(here as usize),
+        next.affinity().contains(here as usize),
         "cpu {here} picked task {id}, which may not run there"
     );
     assert!(
@@ -197,11 +201,11 @@ fn hand_over_timers(
     cpu.local.with(|local| {
         let burst_end = local.timers.burst_end_ns();
         if let Some(prev) = prev {
-            let left = burst_end.map(|end| end.saturating_sub(now));
-            task::by_id(prev).burst.set_left_ns(left);
+            task::by_id(prev).burst.pause(burst_end, now);
         }
-        let left = next.and_then(|next| task::by_id(next).burst.left_ns());
-        local.timers.set_burst_end(left.map(|left| now + left));
+        let (burst_end, is_wall) =
+            next.map_or((None, false), |next| task::by_id(next).burst.resume(now));
+        local.timers.set_burst_end(burst_end, is_wall);
         local.timers.set_slice_end(slice_timer.map(|delay| now + delay));
         local.time.note_switch(now);
         arm(local, now, next);
@@ -237,16 +241,35 @@ pub(crate) fn block(task: &'static Task) {
     schedule_holding(Leave::Blocked, Some(wait));
 }
 
-/// Ends the running task.
-pub(crate) fn exit(task: &'static Task) -> ! {
-    interrupts_off();
+/// Ends the running task; returns only when it is spawned again. Interrupts must be off.
+///
+/// Who finds the task because of what `give_back` does waits for its lock, and so until it has
+/// left its queue.
+pub(crate) fn exit(task: &'static Task, give_back: impl FnOnce()) {
     let mut wait = task.wait.lock();
     wait.state = State::Dead;
+    give_back();
     schedule_holding(Leave::Exits, Some(wait));
-    unreachable!("task {} runs after its end", task.id)
 }
 
-/// Leaves an interrupt: preempt what it interrupted if asked to, else let its time go on.
+/// The running task leaves this CPU, where it must not stay, for one where it may run.
+/// Interrupts must be off.
+///
+/// It cannot put itself on another queue: it would be picked while it stands on its own stack.
+/// So it blocks, and this CPU's timer lets it in elsewhere at the same time, what a stopper
+/// thread does in Linux.
+pub(super) fn migrate(task: &'static Task) {
+    let mut wait = task.wait.lock();
+    wait.state = State::Blocked;
+    task.departs();
+    cpu::this().local.with(|local| {
+        let now = local.time.now();
+        local.timers.add_sleeper(now, task.id);
+    });
+    schedule_holding(Leave::Migrates, Some(wait));
+}
+
+/// After an interrupt's work: preempt what it interrupted if asked to, else let its time go on.
 pub(crate) fn leave_interrupt() {
     if may_grant(cpu::this()) {
         schedule(Leave::Preempted);

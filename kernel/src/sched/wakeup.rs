@@ -14,10 +14,10 @@ use crate::cpu::{self, Cpu};
 use crate::run;
 use crate::task::{State, Task};
 use abi::Preempt;
-use eevdf::{Enqueue, EntityId, Resched, Wake};
+use eevdf::{Enqueue, Entity, EntityId, Resched, Wake};
 
 /// Wakes a task; without effect on one that is runnable or at its end. Interrupts must be off.
-pub(crate) fn wake(task: &'static Task) {
+pub(crate) fn wake(task: &'static Task, how: Wake) {
     let this = cpu::this();
     let now = this.local.with(|local| local.time.now());
     let mut wait = task.wait.lock();
@@ -29,25 +29,46 @@ pub(crate) fn wake(task: &'static Task) {
         }
         State::Blocked => wait.state = State::Runnable,
     }
-    if wake_delayed(this, task, now) {
+    if wake_delayed(this, task, how, now) {
         return;
     }
     // The CPU on which it blocked may not have left its stack yet.
     task.context.on_cpu().wait_until_off();
     let entity = task.parked.lock().take().expect("a task on no queue has its entity parked");
-    let target = placement::select_cpu(task.cpu() as usize, &task.affinity, &cpu::idle());
+    let target = placement::select_cpu(task.cpu() as usize, task.affinity(), &cpu::idle());
     let target = cpu::by_id(target as u32);
+    let enqueue = match task.arrives() {
+        true => Enqueue::Migrate,
+        false => Enqueue::Wakeup,
+    };
+    activate(this, target, task, entity, enqueue, how, now);
+}
 
+/// Puts a task that is on no queue on that of `target`. The caller holds the task's lock.
+pub(super) fn activate(
+    this: &Cpu,
+    target: &Cpu,
+    task: &Task,
+    entity: Entity,
+    enqueue: Enqueue,
+    how: Wake,
+    now: u64,
+) {
     let mut rq = target.rq.lock();
     rq.advance(now);
     let task_ns = rq.task_ns();
-    rq.fair.enqueue(EntityId(task.id), entity, Enqueue::Wakeup, task_ns);
+    rq.fair.enqueue(EntityId(task.id), entity, enqueue, task_ns);
     task.join_rq(target.id);
-    woken(this, target, &mut rq, task, now);
+    if enqueue != Enqueue::Migrate {
+        task.account.lock().wake(rq.clock_ns());
+    }
+    let request = preempts(&mut rq, task, how);
+    rq.publish(target);
+    ask(this, target, &mut rq, request, Why::Wakeup, now);
 }
 
 /// Wakes a task whose entity is still on its queue; returns whether it was.
-fn wake_delayed(this: &Cpu, task: &Task, now: u64) -> bool {
+fn wake_delayed(this: &Cpu, task: &Task, how: Wake, now: u64) -> bool {
     if !task.on_rq() {
         return false;
     }
@@ -60,20 +81,20 @@ fn wake_delayed(this: &Cpu, task: &Task, now: u64) -> bool {
     rq.advance(now);
     let task_ns = rq.task_ns();
     rq.fair.requeue_delayed(EntityId(task.id), task_ns);
-    woken(this, target, &mut rq, task, now);
+    task.account.lock().wake(rq.clock_ns());
+    let request = preempts(&mut rq, task, how);
+    rq.publish(target);
+    ask(this, target, &mut rq, request, Why::Wakeup, now);
     true
 }
 
-/// The task is on its queue: account, and let its CPU know if it should run at once.
-fn woken(this: &Cpu, target: &Cpu, rq: &mut Rq, task: &Task, now: u64) {
-    task.account.lock().wake(rq.clock_ns());
+/// Whether a task that is on its queue by now should run at once.
+fn preempts(rq: &mut Rq, task: &Task, how: Wake) -> Resched {
     let task_ns = rq.task_ns();
-    let request = match rq.fair.curr() {
+    match rq.fair.curr() {
         None => Resched::Full,
-        Some(_) => rq.fair.wakeup_preempt(EntityId(task.id), Wake::default(), task_ns),
-    };
-    rq.publish(target);
-    ask(this, target, rq, request, Why::Wakeup, now);
+        Some(_) => rq.fair.wakeup_preempt(EntityId(task.id), how, task_ns),
+    }
 }
 
 /// Hands a request of the policy to the CPU it is for, whose queue is `rq`.

@@ -1,26 +1,40 @@
-//! Using CPU time: halted or spinning, until the CPU's timer says that it is enough.
+//! Computing: halted or spinning, until the CPU's timer says that it is enough.
 //!
-//! The time is the task's own. The end is an event of the CPU it runs on; when the task is
-//! preempted, the switch takes the rest along. Halted, the task is charged just the same, and
-//! under the virtual clock time jumps to the next event.
+//! The end is an event of the CPU the task runs on; when the task is preempted, the switch takes
+//! the rest along. Halted, the task is charged just the same, and under the virtual clock time
+//! jumps to the next event.
 
 use crate::arch::{interrupts_off, interrupts_on, wait_for_interrupt};
 use crate::task::Task;
-use crate::{cpu, events, run};
+use crate::{cpu, run};
 use abi::Burn;
 
-/// Uses `ns` of own CPU time, or goes on until the run ends. Interrupts must be off.
-pub(super) fn run(task: &'static Task, ns: Option<u64>) {
-    if ns == Some(0) {
-        return;
+/// Uses `ns` of own CPU time. Interrupts must be off, here and below.
+pub(super) fn run(task: &'static Task, ns: u64) {
+    if ns > 0 {
+        let now = cpu::this().local.with(|local| local.time.now());
+        compute(task, Some(now + ns), false);
     }
-    task.burst.begin();
+}
+
+/// Computes until a time of the clock.
+pub(super) fn run_until(task: &'static Task, end_ns: u64) {
+    if end_ns > cpu::this().local.with(|local| local.time.now()) {
+        compute(task, Some(end_ns), true);
+    }
+}
+
+/// Computes until the run ends.
+pub(super) fn run_forever(task: &'static Task) {
+    compute(task, None, false);
+}
+
+fn compute(task: &'static Task, end_ns: Option<u64>, is_wall: bool) {
+    task.burst.begin(is_wall);
     let cpu = cpu::this();
     cpu.local.with(|local| {
-        let end = ns.map(|ns| local.time.now() + ns);
-        local.timers.set_burst_end(end);
+        local.timers.set_burst_end(end_ns, is_wall);
         local.let_time_pass(cpu);
-        events::arm(local);
     });
     match run::config().burn {
         Burn::Halt => {

@@ -96,6 +96,9 @@ pub struct RunArgs {
     /// Check the policy's invariants after every operation
     #[arg(long, help_heading = "Output")]
     pub check_invariants: bool,
+    /// Measure the longest time that each CPU has interrupts off, as the tracer of that name
+    #[arg(long, help_heading = "Output")]
+    pub irqsoff: bool,
     /// Also write the result document (`-`: to stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
@@ -113,6 +116,7 @@ impl RunArgs {
         let config = Config {
             explain: self.explain,
             check_invariants: self.check_invariants,
+            irqsoff: self.irqsoff,
             ..self.machine.config()
         };
         Ok(Experiment { config, workload: self.load.workload()?, host: self.host.host() })

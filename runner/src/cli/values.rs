@@ -295,6 +295,6 @@ mod tests {
         assert!(window("2s..1s").unwrap_err().contains("before"));
         assert!(bursts("2:1:9ms").unwrap_err().contains("RUN: a time needs a unit: 1ns"));
         assert!(background("0:1ms").unwrap_err().contains("0.01 to 100000"));
-        assert!(count("5000").unwrap_err().contains("0 to 4096"));
+        assert!(count("50000").unwrap_err().contains("0 to 20000"));
     }
 }

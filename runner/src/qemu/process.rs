@@ -8,6 +8,7 @@ use crate::{
     error::{Error, GuestError, GuestFailure, SetupError},
     leash::{Leashed, Waited},
     records::Records,
+    records::Shape,
 };
 use abi::exit;
 use std::{
@@ -163,8 +164,9 @@ pub(crate) fn default_limit(cpus: u32, hz: u32, duration_ns: u64, is_real: bool)
 }
 
 /// More output than any run produces: three distributions of a task take up to 70 lines each.
-pub(crate) const fn flood_limit(cpus: usize, tasks: usize) -> u64 {
-    (16 << 20) + (cpus + tasks) as u64 * (128 << 10)
+pub(crate) const fn flood_limit(shape: Shape) -> u64 {
+    let Shape { cpus, tasks, counters, histograms } = shape;
+    (16 << 20) + ((cpus + tasks + histograms) as u64 * (128 << 10)) + counters as u64 * 128
 }
 
 #[cfg(test)]

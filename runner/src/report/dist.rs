@@ -1,5 +1,6 @@
 //! A distribution in the nine numbers that documents give of it.
 
+use crate::workload::Stat;
 use abi::Histogram;
 use serde::Serialize;
 
@@ -34,6 +35,21 @@ impl From<&Histogram> for Dist {
             p99: histogram.quantile(0.99),
             p999: histogram.quantile(0.999),
         }
+    }
+}
+
+impl Dist {
+    /// One of its figures; nothing without values.
+    pub(crate) fn stat(&self, stat: Stat) -> Option<f64> {
+        let value = match stat {
+            Stat::Mean => self.mean,
+            Stat::P50 => self.p50 as f64,
+            Stat::P90 => self.p90 as f64,
+            Stat::P99 => self.p99 as f64,
+            Stat::P999 => self.p999 as f64,
+            Stat::Max => self.max as f64,
+        };
+        (self.count > 0).then_some(value)
     }
 }
 

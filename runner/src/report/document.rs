@@ -11,6 +11,7 @@ use crate::{
     expect::{Expectation, Judgement, Verdict, expected_ticks},
     experiment::RunResult,
     records::{CpuRecords, TaskRecords},
+    workload::Metric,
 };
 use abi::{Burn, Clock, NohzMode, Preempt, Scenario, TaskSpec, TickMode, scenario::Policy};
 use eevdf::Feature;
@@ -42,6 +43,9 @@ pub struct Document {
     pub cpus: Vec<CpuDocument>,
     /// In the order of the scenario.
     pub tasks: Vec<TaskDocument>,
+    /// What the workload measured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<Metric>,
     /// What `--explain` asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<DecisionDocument>,
@@ -94,6 +98,8 @@ pub struct TotalsDocument {
     pub wakeups: u64,
     pub lost_records: u64,
     pub lag_violations: u64,
+    pub failed_spawns: u64,
+    pub ending: &'static str,
     /// Host seconds; the only value that differs between identical runs.
     pub wall_s: f64,
 }
@@ -113,6 +119,9 @@ pub struct CpuDocument {
     pub irq_ns: u64,
     pub switches: u64,
     pub ipis: u64,
+    /// Longest time with interrupts off, where it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub irqsoff_ns: Option<u64>,
     pub timer_count: u64,
     pub measured_hz: f64,
     pub tick_interval_ns: Dist,
@@ -199,6 +208,8 @@ impl Document {
                 wakeups: records.total.wakeups,
                 lost_records: records.total.lost_records,
                 lag_violations: records.total.lag_violations,
+                failed_spawns: records.total.failed_spawns,
+                ending: records.total.ending.word(),
                 wall_s: decimals(result.wall.as_secs_f64(), 3),
             },
             cpus: records
@@ -206,6 +217,7 @@ impl Document {
                 .iter()
                 .map(|cpu| CpuDocument::new(cpu, &result.plan.scenario, elapsed_ns))
                 .collect(),
+            metrics: result.metrics(),
             decisions: explain::documents(result),
             tasks: specs
                 .iter()
@@ -278,6 +290,7 @@ impl CpuDocument {
             irq_ns: counters.irq_ns,
             switches: counters.switches,
             ipis: counters.ipis,
+            irqsoff_ns: scenario.irqsoff.then_some(counters.irqsoff_ns),
             timer_count: counters.timer_count,
             measured_hz: counters.measured_mhz as f64 / 1e3,
             tick_interval_ns: records.tick_interval.histogram().into(),

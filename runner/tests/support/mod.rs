@@ -4,11 +4,12 @@
 use abi::{
     Histogram, line,
     record::{
-        ApicMode, BucketList, Buckets, Cpu, End, Machine, Measure, Moments, Record, Reference,
-        Status, Task, TimerMode, Total,
+        ApicMode, BucketList, Buckets, Cpu, End, Ending, Machine, Measure, Moments, Record,
+        Reference, Status, Task, TimerMode, Total,
     },
     scenario,
 };
+use runner::records::Shape;
 use std::{
     fs,
     os::unix::fs::PermissionsExt,
@@ -62,6 +63,11 @@ pub fn machine(cpus: u32) -> Record {
 /// Length of the canned run: 100 ms at HZ=1000.
 pub const ELAPSED_NS: u64 = 100_000_000;
 
+/// What such a run reports.
+pub fn shape(cpus: u32, tasks: u32) -> Shape {
+    Shape { cpus: cpus as usize, tasks: tasks as usize, counters: 0, histograms: 0 }
+}
+
 /// A CPU that was busy all the time.
 pub fn cpu(cpu: u32) -> Record {
     Record::Cpu(Cpu {
@@ -76,6 +82,7 @@ pub fn cpu(cpu: u32) -> Record {
         irq_ns: 0,
         switches: 33,
         ipis: 0,
+        irqsoff_ns: 0,
     })
 }
 
@@ -120,6 +127,8 @@ pub fn records(cpus: u32, tasks: u32) -> Vec<Record> {
         wakeups: 0,
         lost_records: 0,
         lag_violations: 0,
+        failed_spawns: 0,
+        ending: Ending::Time,
     }));
     records
 }

@@ -15,7 +15,9 @@ fn culprit(crash: Crash) -> Experiment {
     Experiment::new()
         .smp(2)
         .hogs(2)
-        .load(|load| load.add("culprit".into(), program))
+        .load(|load| {
+            load.add("culprit".into(), program);
+        })
         .duration_ns(SECOND)
 }
 

@@ -40,7 +40,8 @@ fn each_wakeup_across_cpus_sends_one_interrupt() {
             load.pairs(1, 50 * US).expect("it is a stretch");
             load.pins(&[Some(CpuSet::only(0)), Some(CpuSet::only(1))]);
         })
-        .duration_ns(200 * MS);
+        // Not the end of a turn: a wake-up at the very end finds the other CPU stopped.
+        .duration_ns(200 * MS + 10 * US);
     let result = run_passing(&experiment);
     let interrupts = |cpu: usize| result.records.cpus[cpu].counters.ipis;
     assert_eq!(interrupts(0), task(&result, "ping0").counters.wakeups);
@@ -63,6 +64,19 @@ fn a_sleeper_alone_runs_as_much_as_it_wants_at_once() {
     assert_eq!(burst.counters.extra_ticks, 0);
     assert_all(&burst.wakeup_latency, 0, "latencies");
     assert_eq!(result.records.cpus[0].counters.idle_ns, 9 * SECOND);
+}
+
+/// A task that ends its work a moment before a tick acts before that tick: no stint of a task
+/// that is alone is longer or shorter than its work, however close the two come.
+#[test]
+fn work_ends_to_the_nanosecond() {
+    let work_ns = 500 * US;
+    let experiment = Experiment::new()
+        .load(|load| load.background(64.0, work_ns, 0).expect("both are in range"))
+        .duration_ns(60 * SECOND);
+    let result = run_passing(&experiment);
+    let finished_ns = moments(&task(&result, "waker0").stint).sum;
+    assert!(finished_ns > 0 && finished_ns.is_multiple_of(work_ns.into()), "{finished_ns} ns");
 }
 
 const RATE: u64 = 64;

@@ -51,13 +51,11 @@ interrupt_entry! {
 extern "C" fn on_timer() {
     lapic::end_of_interrupt();
     crate::events::on_timer();
-    crate::sched::leave_interrupt();
 }
 
 extern "C" fn on_reschedule() {
     lapic::end_of_interrupt();
     crate::events::on_reschedule();
-    crate::sched::leave_interrupt();
 }
 
 /// An interrupt that went away before the CPU asked for its vector: nothing to do, not even

@@ -1,22 +1,26 @@
-//! The tasks of a scenario: loads by kind, and the attributes their tasks get in order.
+//! The tasks of a scenario, what they share and what they measure.
 //!
-//! The kernel knows no kind of load; each is a program made of the few operations it has.
-//! Tasks are numbered in the order in which loads are added.
+//! The kernel knows no kind of load; each is a program made of the operations it has. Tasks are
+//! numbered in the order in which they are added.
+
+mod loads;
+mod metric;
+mod shared;
+
+pub use loads::WAKE_RATE;
+pub use metric::{Better, Metric, MetricSpec, Reading, Stat};
+pub use shared::Shared;
 
 use crate::{error::Refusal, units};
-use abi::{CpuSet, Crash, Op, Program, TaskSpec, program, scenario::Policy};
-use std::ops::RangeInclusive;
+use abi::{CpuSet, Program, TaskSpec, program, scenario::Policy};
+use std::{collections::HashMap, ops::RangeInclusive};
 
 /// The most tasks a scenario may have.
-pub const MAX_TASKS: usize = 4096;
+pub const MAX_TASKS: usize = 20_000;
 /// Linux's nice values.
 pub const NICE: RangeInclusive<i8> = -20..=19;
 /// Slices that a task may ask for, ns; Linux clamps to the same.
 pub const CUSTOM_SLICE_NS: RangeInclusive<u64> = 100_000..=100_000_000;
-/// Times that a task may run, sleep or wait at a stretch, ns.
-const STRETCH_NS: RangeInclusive<u64> = 1_000..=3_600_000_000_000;
-/// Wake-ups a second that one background task may ask for.
-pub const WAKE_RATE: RangeInclusive<f64> = 0.01..=100_000.0;
 
 /// One task, before the number of CPUs is known.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,18 +37,29 @@ pub struct Task {
     pub pin: Option<CpuSet>,
     /// What it does.
     pub program: Program,
+    /// The pool in which it waits to be spawned, if it does not begin by itself.
+    pub pool: Option<u32>,
 }
 
 /// All tasks of a scenario.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workload {
     tasks: Vec<Task>,
-    semaphores: u32,
-    hogs: usize,
-    bursts: usize,
-    pairs: usize,
-    wakers: usize,
-    yielders: usize,
+    /// What the tasks share.
+    pub shared: Shared,
+    /// What a run of it measures.
+    pub metrics: Vec<MetricSpec>,
+    /// How many tasks there are of each kind of load.
+    kinds: HashMap<&'static str, usize>,
+}
+
+/// A workload as a scenario has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Specs {
+    /// What tasks do, each program once.
+    pub programs: Vec<Program>,
+    /// The tasks.
+    pub tasks: Vec<TaskSpec>,
 }
 
 impl Workload {
@@ -53,99 +68,8 @@ impl Workload {
         &self.tasks
     }
 
-    /// How many semaphores the programs use.
-    pub fn semaphores(&self) -> u32 {
-        self.semaphores
-    }
-
-    /// Adds tasks that compute until the run is over: `hog0`, `hog1`, ...
-    pub fn hogs(&mut self, count: usize) {
-        for _ in 0..count {
-            self.add(format!("hog{}", self.hogs), vec![Op::RunForever]);
-            self.hogs += 1;
-        }
-    }
-
-    /// Adds tasks that run and sleep in turn: `burst0`, ...
-    ///
-    /// # Errors
-    /// A time that is no stretch.
-    pub fn bursts(&mut self, count: usize, run_ns: u64, sleep_ns: u64) -> Result<(), Refusal> {
-        check_stretch("--bursts", run_ns)?;
-        check_stretch("--bursts", sleep_ns)?;
-        for _ in 0..count {
-            let program = vec![Op::Run(run_ns), Op::Sleep(sleep_ns), Op::Jump(0)];
-            self.add(format!("burst{}", self.bursts), program);
-            self.bursts += 1;
-        }
-        Ok(())
-    }
-
-    /// Adds pairs of tasks that wake each other in turn: `ping0` and `pong0`, ...
-    ///
-    /// # Errors
-    /// A time that is no stretch.
-    pub fn pairs(&mut self, count: usize, run_ns: u64) -> Result<(), Refusal> {
-        check_stretch("--pairs", run_ns)?;
-        for _ in 0..count {
-            let (to_pong, to_ping) = (self.semaphores, self.semaphores + 1);
-            self.semaphores += 2;
-            let ping = [Op::Run(run_ns), Op::SemPost(to_pong), Op::SemWait(to_ping), Op::Jump(0)];
-            let pong = [Op::SemWait(to_pong), Op::Run(run_ns), Op::SemPost(to_ping), Op::Jump(0)];
-            self.add(format!("ping{}", self.pairs), ping.to_vec());
-            self.add(format!("pong{}", self.pairs), pong.to_vec());
-            self.pairs += 1;
-        }
-        Ok(())
-    }
-
-    /// Adds a task that wakes at random, so many times a second on average, `at_tick_pct`
-    /// percent of them with the next tick: `waker0`, ...
-    ///
-    /// # Errors
-    /// A rate, time or share out of range.
-    pub fn background(&mut self, rate: f64, run_ns: u64, at_tick_pct: u32) -> Result<(), Refusal> {
-        check_stretch("--background", run_ns)?;
-        if !WAKE_RATE.contains(&rate) {
-            let reason = format!(
-                "the rate must be {} to {} wake-ups a second",
-                WAKE_RATE.start(),
-                WAKE_RATE.end()
-            );
-            return Err(Refusal::new("--background", rate, reason));
-        }
-        if at_tick_pct > 100 {
-            let reason = "0 to 100 % of the wake-ups can come with the tick";
-            return Err(Refusal::new("--background", format!("{at_tick_pct}%"), reason));
-        }
-        let mean_ns = (1e9 / rate).round() as u64;
-        let program = vec![Op::SleepPoisson { mean_ns, at_tick_pct }, Op::Run(run_ns), Op::Jump(0)];
-        self.add(format!("waker{}", self.wakers), program);
-        self.wakers += 1;
-        Ok(())
-    }
-
-    /// Adds tasks that run for a while and yield: `yielder0`, ...
-    ///
-    /// # Errors
-    /// A time that is no stretch.
-    pub fn yielders(&mut self, count: usize, run_ns: u64) -> Result<(), Refusal> {
-        check_stretch("--yielders", run_ns)?;
-        for _ in 0..count {
-            let program = vec![Op::Run(run_ns), Op::Yield, Op::Jump(0)];
-            self.add(format!("yielder{}", self.yielders), program);
-            self.yielders += 1;
-        }
-        Ok(())
-    }
-
-    /// Adds a task that breaks the guest after a while: `crash`.
-    pub fn crash(&mut self, how: Crash, after_ns: u64) {
-        self.add("crash".into(), vec![Op::Sleep(after_ns), Op::Crash(how)]);
-    }
-
-    /// Adds a task of any kind.
-    pub fn add(&mut self, name: String, program: Program) {
+    /// Adds a task of any kind; it may be changed further.
+    pub fn add(&mut self, name: String, program: Program) -> &mut Task {
         self.tasks.push(Task {
             name,
             nice: 0,
@@ -153,7 +77,9 @@ impl Workload {
             slice_ns: None,
             pin: None,
             program,
+            pool: None,
         });
+        self.tasks.last_mut().expect("one was added just now")
     }
 
     /// Gives the tasks their nice values in order; the last one repeats.
@@ -187,8 +113,8 @@ impl Workload {
     ///
     /// # Errors
     /// The first value that is out of range.
-    pub fn specs(&self, cpus: u32) -> Result<Vec<TaskSpec>, Refusal> {
-        if self.tasks.is_empty() {
+    pub fn specs(&self, cpus: u32) -> Result<Specs, Refusal> {
+        if self.tasks.iter().all(|task| task.pool.is_some()) {
             let reason = "there is no task; give at least one of --hogs, --bursts, --pairs, --background, --yielders";
             return Err(Refusal::new("workload", "(empty)", reason));
         }
@@ -196,10 +122,19 @@ impl Workload {
             let reason = format!("at most {MAX_TASKS} tasks are possible");
             return Err(Refusal::new("workload", format!("of {} tasks", self.tasks.len()), reason));
         }
-        self.tasks.iter().map(|task| self.spec(task, cpus)).collect()
+        let mut specs = Specs { programs: Vec::new(), tasks: Vec::with_capacity(self.tasks.len()) };
+        let mut numbers = HashMap::new();
+        for task in &self.tasks {
+            let program = *numbers.entry(&task.program).or_insert_with(|| {
+                specs.programs.push(task.program.clone());
+                specs.programs.len() as u32 - 1
+            });
+            specs.tasks.push(self.spec(task, program, cpus)?);
+        }
+        Ok(specs)
     }
 
-    fn spec(&self, task: &Task, cpus: u32) -> Result<TaskSpec, Refusal> {
+    fn spec(&self, task: &Task, program: u32, cpus: u32) -> Result<TaskSpec, Refusal> {
         if !NICE.contains(&task.nice) {
             return Err(Refusal::new("--nice", task.nice, "must be -20 to 19"));
         }
@@ -229,7 +164,7 @@ impl Workload {
         if affinity.is_empty() {
             return Err(Refusal::new("--pin", "(empty)", format!("task {} has no CPU", task.name)));
         }
-        program::check(&task.program, self.semaphores)
+        program::check(&task.program, self.shared.resources())
             .map_err(|error| Refusal::new("task", &task.name, error.to_string()))?;
         Ok(TaskSpec {
             name: task.name.clone(),
@@ -237,17 +172,10 @@ impl Workload {
             policy: task.policy,
             slice_ns: task.slice_ns,
             affinity,
-            program: task.program.clone(),
+            program,
+            pool: task.pool,
         })
     }
-}
-
-fn check_stretch(flag: &'static str, ns: u64) -> Result<(), Refusal> {
-    if STRETCH_NS.contains(&ns) {
-        return Ok(());
-    }
-    let reason = format!("a task can run or sleep for {}", time_range(&STRETCH_NS));
-    Err(Refusal::new(flag, units::exact_unsigned(ns), reason))
 }
 
 /// Writes a range of times for a message.
@@ -278,12 +206,22 @@ mod tests {
         load.background(64.0, 500_000, 0).expect("fine");
         load.yielders(1, 100_000).expect("fine");
         let names: Vec<_> =
-            load.specs(1).expect("fine").into_iter().map(|task| task.name).collect();
+            load.specs(1).expect("fine").tasks.into_iter().map(|task| task.name).collect();
         assert_eq!(
             names,
             ["hog0", "burst0", "ping0", "pong0", "ping1", "pong1", "waker0", "yielder0"]
         );
-        assert_eq!(load.semaphores(), 4);
+        assert_eq!(load.shared.resources().semaphores, 4);
+    }
+
+    #[test]
+    fn tasks_that_do_the_same_have_one_program() {
+        let mut load = Workload::default();
+        load.hogs(3);
+        load.yielders(1, 100_000).expect("fine");
+        let specs = load.specs(1).expect("fine");
+        assert_eq!(specs.programs.len(), 2);
+        assert_eq!(specs.tasks.iter().map(|task| task.program).collect::<Vec<_>>(), [0, 0, 0, 1]);
     }
 
     #[test]

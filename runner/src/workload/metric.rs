@@ -1,0 +1,97 @@
+//! What a workload measures, and the figures that come of it.
+
+use crate::{records::Records, report::Dist};
+use serde::Serialize;
+
+/// Which way a figure should go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+/// Which of a distribution's figures stands for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the usual statistics")]
+pub enum Stat {
+    Mean,
+    P50,
+    P90,
+    P99,
+    P999,
+    Max,
+}
+
+/// Where a figure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// What a counter says.
+    Counter(u32),
+    /// A counter by the second of the run.
+    Rate(u32),
+    /// The run's length for each count, ns.
+    TimePer(u32),
+    /// A figure of a histogram.
+    Histogram(u32, Stat),
+}
+
+/// One figure that a workload gives.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MetricSpec {
+    /// What it is called, in words that scripts can use as a key.
+    pub name: String,
+    /// In what it is measured.
+    pub unit: &'static str,
+    /// Which way it should go.
+    pub better: Better,
+    /// Where it comes from.
+    pub reading: Reading,
+    /// What the reading is divided by to be in that unit.
+    pub per_unit: f64,
+}
+
+/// One figure of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Metric {
+    /// What it is called.
+    pub name: String,
+    /// In what it is measured.
+    pub unit: &'static str,
+    /// Which way it should go.
+    pub better: Better,
+    /// The figure; nothing where nothing was measured.
+    pub value: Option<f64>,
+    /// All that was measured, in ns or as sampled, where that is a distribution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<Dist>,
+}
+
+impl MetricSpec {
+    /// The figure that a run gave.
+    pub fn read(&self, records: &Records) -> Metric {
+        let elapsed_ns = records.total.elapsed_ns as f64;
+        let count = |counter: u32| records.counters[counter as usize] as f64;
+        let (value, distribution) = match self.reading {
+            Reading::Counter(counter) => (Some(count(counter)), None),
+            Reading::Rate(counter) => (Some(count(counter) * 1e9 / elapsed_ns), None),
+            Reading::TimePer(counter) => {
+                let times = count(counter);
+                ((times > 0.0).then(|| elapsed_ns / times), None)
+            }
+            Reading::Histogram(histogram, stat) => {
+                let dist = Dist::from(records.histograms[histogram as usize].histogram());
+                (dist.stat(stat), Some(dist))
+            }
+        };
+        Metric {
+            name: self.name.clone(),
+            unit: self.unit,
+            better: self.better,
+            value: value.map(|value| value / self.per_unit),
+            distribution,
+        }
+    }
+}
