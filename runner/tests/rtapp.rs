@@ -2,14 +2,17 @@
 
 use abi::{CpuSet, scenario::Policy};
 use runner::rtapp::{
-    self, Barrier, Description,
+    self, Barrier, Description, Machine,
     model::{Event, Loops, Phase, Sched, SchedChange},
 };
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
     time::{Duration, Instant},
 };
+
+const MACHINE: Machine<'_> = Machine { cpus: 4, without_slices: None };
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rtapp")
@@ -17,7 +20,7 @@ fn folder() -> PathBuf {
 
 fn read(name: &str) -> Description {
     let path = folder().join(name).with_extension("json");
-    rtapp::read(&path).unwrap_or_else(|refusal| panic!("{refusal}"))
+    rtapp::read(&path, &MACHINE).unwrap_or_else(|refusal| panic!("{refusal}"))
 }
 
 fn events(phase: &Phase) -> Vec<Event> {
@@ -104,12 +107,12 @@ fn attributes_are_a_tasks_or_change_with_a_phase() {
     assert_eq!(plain.sched, Sched { policy: Policy::Batch, nice: 0, slice_ns: None });
     assert_eq!(plain.cpus, None);
     assert_eq!(set.sched, Sched { policy: Policy::Normal, nice: -5, slice_ns: Some(us(2800)) });
-    assert_eq!(set.cpus.map(|cpus| cpus.set), Some([0, 2].into_iter().collect()));
+    assert_eq!(set.cpus, Some([0, 2].into_iter().collect()));
     assert_eq!((set.delay_ns, set.instances), (us(1500), 3));
     let [same, nicer, idle, long] = &set.phases[..] else { panic!("four phases") };
     assert_eq!((same.loops, same.change), (Loops::Times(4), SchedChange::default()));
     assert_eq!(nicer.change, SchedChange { nice: Some(7), ..SchedChange::default() });
-    assert_eq!(nicer.cpus.map(|cpus| cpus.set), Some(CpuSet::only(1)));
+    assert_eq!(nicer.cpus, Some(CpuSet::only(1)));
     // A policy brings nice 0 along; a slice of 0 is none.
     let to_idle = SchedChange { policy: Some(Policy::Idle), nice: Some(0), slice_ns: Some(None) };
     assert_eq!(idle.change, to_idle);
@@ -220,7 +223,8 @@ fn each_slip_is_answered_with_its_place() {
         let text = fs::read_to_string(&path).expect("readable");
         let first = text.lines().next().unwrap_or_default();
         let expected = first.strip_prefix("// expect: ").unwrap_or_else(|| panic!("{path:?}"));
-        let refusal = rtapp::read(&path).err().unwrap_or_else(|| panic!("{path:?} is accepted"));
+        let refusal =
+            rtapp::read(&path, &MACHINE).err().unwrap_or_else(|| panic!("{path:?} is accepted"));
         let message = refusal.to_string();
         let got = message.lines().next().unwrap_or_default();
         assert_eq!(got, format!("workload {}:{expected}", path.display()));
@@ -233,7 +237,7 @@ fn each_slip_is_answered_with_its_place() {
 #[test]
 fn several_slips_come_in_one_message() {
     let path = folder().join("refused/several.json");
-    let message = rtapp::read(&path).expect_err("wrong").to_string();
+    let message = rtapp::read(&path, &MACHINE).expect_err("wrong").to_string();
     let carets = message.lines().filter(|line| line.trim_start().starts_with("| ")).count();
     assert_eq!(carets, 2, "{message}");
     assert!(message.contains("several.json:6:19: task `c`, key `run`: "), "{message}");
@@ -251,17 +255,18 @@ fn files_that_are_no_workload_are_refused_at_once() {
         ("{\"tasks\": {\"t\": 5}}", "1:17: task `t`: a number where a task is expected"),
     ];
     for (text, expected) in inputs {
-        let message = rtapp::parse("f", text).expect_err(text).to_string();
+        let message = rtapp::parse("f", text, &MACHINE).expect_err(text).to_string();
         assert!(message.starts_with(&format!("workload f:{expected}")), "{message}");
     }
     let marked = "\u{feff}{\"tasks\": {\"t\": {\"run\": 5}}}";
-    assert!(rtapp::parse("f", marked).is_ok());
-    let missing = rtapp::read(Path::new("/nonexistent.json")).expect_err("missing").to_string();
+    assert!(rtapp::parse("f", marked, &MACHINE).is_ok());
+    let missing =
+        rtapp::read(Path::new("/nonexistent.json"), &MACHINE).expect_err("missing").to_string();
     assert!(missing.starts_with("workload /nonexistent.json: cannot be read: "), "{missing}");
     let latin1 = tempfile(b"{\n \"t\xe4sks\": 1}");
-    let message = rtapp::read(latin1.path()).expect_err("Latin-1").to_string();
+    let message = rtapp::read(latin1.path(), &MACHINE).expect_err("Latin-1").to_string();
     assert!(message.contains(":2:4: not UTF-8 text from here on"), "{message}");
-    let folder = rtapp::read(&folder()).expect_err("a folder").to_string();
+    let folder = rtapp::read(&folder(), &MACHINE).expect_err("a folder").to_string();
     assert!(folder.contains("cannot be read"), "{folder}");
 }
 
@@ -291,13 +296,55 @@ fn nothing_makes_reading_slow() {
     for (what, text) in inputs {
         let file = tempfile(text.as_bytes());
         let start = Instant::now();
-        let message = rtapp::read(file.path()).expect_err(what).to_string();
+        let message = rtapp::read(file.path(), &MACHINE).expect_err(what).to_string();
         let took = start.elapsed();
         assert!(message.len() < 2000, "{what}: {} bytes", message.len());
         println!("{what}: {took:?}: {}", message.lines().next().unwrap_or_default());
         // Generous, for hosts that do other things too.
         assert!(took < Duration::from_secs(5), "{what} took {took:?}");
     }
+}
+
+/// The command with a file of that text, and its exit code and what it says.
+fn slicelab(text: &str, flags: &[&str]) -> (Option<i32>, String) {
+    let file = tempfile(text.as_bytes());
+    let output = Command::new(env!("CARGO_BIN_EXE_slicelab"))
+        .arg("run")
+        .arg(file.path())
+        .args(flags)
+        // Far enough to see the workload accepted, and no further.
+        .args(["--qemu", "/nonexistent"])
+        .output()
+        .expect("the command starts");
+    let stderr = String::from_utf8(output.stderr).expect("it writes text");
+    (output.status.code(), stderr.replace(&file.path().display().to_string(), "FILE"))
+}
+
+#[test]
+fn the_command_refuses_with_2_and_a_place() {
+    let fine = r#"{"tasks": {"t": {"cpus": [1], "dl-runtime": 3000, "run": 10}}}"#;
+    let (code, text) = slicelab(fine, &["--smp", "2"]);
+    assert_eq!(code, Some(3), "{text}");
+    let length = "note: the file has no duration and its tasks loop for ever: this run takes 10s";
+    assert!(text.starts_with(length), "{text}");
+    let (code, text) = slicelab(fine, &["--smp", "2", "--duration", "3s", "--quiet"]);
+    assert_eq!(code, Some(3), "{text}");
+    assert!(!text.contains("note:"), "{text}");
+    let (code, text) = slicelab(fine, &[]);
+    assert_eq!(code, Some(2), "{text}");
+    let cpu = "error: workload FILE:1:27: task `t`, key `cpus`: cpu1, and the machine has only cpu0; \
+               raise --smp\n";
+    assert!(text.starts_with(cpu), "{text}");
+    let (code, text) = slicelab(fine, &["--smp", "2", "--preset", "v6.8"]);
+    assert_eq!(code, Some(2), "{text}");
+    let slice = "error: workload FILE:1:45: task `t`, key `dl-runtime`: v6.8 has no slices of a task's \
+                 own; choose a newer --preset\n";
+    assert!(text.starts_with(slice), "{text}");
+    let (code, text) = slicelab(fine, &["--smp", "2", "--nice", "5"]);
+    assert_eq!(code, Some(2), "{text}");
+    let nice =
+        "error: --nice with FILE: the tasks are those of the file; leave one of the two out\n";
+    assert_eq!(text, nice);
 }
 
 fn tempfile(bytes: &[u8]) -> tempfile::NamedTempFile {

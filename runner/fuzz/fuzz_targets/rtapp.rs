@@ -3,9 +3,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use runner::rtapp::{self, Description, model::Event};
+use runner::rtapp::{self, Description, Machine, model::Event};
 
-fuzz_target!(|text: &str| match rtapp::parse("f", text) {
+const MACHINE: Machine<'_> = Machine { cpus: 4, without_slices: None };
+
+fuzz_target!(|text: &str| match rtapp::parse("f", text, &MACHINE) {
     Ok(description) => check(&description),
     Err(refusal) => {
         let place = refusal.value.strip_prefix("f:").expect("the file's name and a place");

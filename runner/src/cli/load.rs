@@ -50,6 +50,23 @@ pub struct LoadArgs {
 }
 
 impl LoadArgs {
+    /// The first flag that says something of tasks, where the tasks come from somewhere else.
+    pub(super) fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--hogs", self.hogs > 0),
+            ("--bursts", !self.bursts.is_empty()),
+            ("--pairs", !self.pairs.is_empty()),
+            ("--background", !self.background.is_empty()),
+            ("--yielders", !self.yielders.is_empty()),
+            ("--crash", self.crash.is_some()),
+            ("--nice", !self.nice.is_empty()),
+            ("--slice", !self.slice.is_empty()),
+            ("--policy", !self.policy.is_empty()),
+            ("--pin", !self.pin.is_empty()),
+        ];
+        given.into_iter().find(|&(_, is_given)| is_given).map(|(flag, _)| flag)
+    }
+
     /// The tasks that the flags describe.
     ///
     /// # Errors

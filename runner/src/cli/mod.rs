@@ -10,9 +10,12 @@ mod values;
 pub use common::{HostArgs, MachineArgs};
 pub use load::LoadArgs;
 
-use crate::{config::Config, experiment::Experiment};
+use crate::{
+    config::Config, error::Refusal, experiment::Experiment, rtapp, units, workload::Workload,
+};
 use clap::{Args, Parser, Subcommand};
-use std::path::PathBuf;
+use eevdf::SliceRule;
+use std::path::{Path, PathBuf};
 
 /// A laboratory for CPU schedulers: boots a minimal SMP kernel with a real EEVDF scheduler in
 /// QEMU, feeds it a workload and accounts for every slice. Results repeat to the nanosecond.
@@ -33,7 +36,7 @@ pub enum Command {
     /// Does the base slice matter when it is shorter than a tick? The published table of slices
     /// at HZ=1000 and HZ=100, measured again
     Slices(SlicesArgs),
-    /// Run one scenario made of the load flags and report on every task and CPU
+    /// Run one scenario, an rt-app file or made of the load flags, and report on every task and CPU
     Run(RunArgs),
     /// What the host's real tick jitter does to slices: tick intervals and stint lengths under
     /// the real clock
@@ -83,6 +86,9 @@ impl Default for SlicesArgs {
 /// Flags of `run`.
 #[derive(Args, Debug)]
 pub struct RunArgs {
+    /// Workload in the format of rt-app, instead of load flags; see docs/rt-app.md
+    #[arg(value_name = "FILE.json")]
+    pub workload: Option<PathBuf>,
     /// The tasks.
     #[command(flatten)]
     pub load: LoadArgs,
@@ -113,13 +119,49 @@ impl RunArgs {
     /// # Errors
     /// A value that no machine can have.
     pub fn experiment(&self) -> Result<Experiment, crate::error::Refusal> {
-        let config = Config {
+        let mut config = Config {
             explain: self.explain,
             check_invariants: self.check_invariants,
             irqsoff: self.irqsoff,
             ..self.machine.config()
         };
-        Ok(Experiment { config, workload: self.load.workload()?, host: self.host.host() })
+        let workload = match &self.workload {
+            None => self.load.workload()?,
+            Some(path) => self.described_by(path, &mut config)?,
+        };
+        Ok(Experiment { config, workload, host: self.host.host() })
+    }
+
+    /// The workload of a file, which may say how long the run is. What its reader should know is
+    /// told at once, before a guest runs for minutes on a misunderstanding.
+    fn described_by(&self, path: &Path, config: &mut Config) -> Result<Workload, Refusal> {
+        if let Some(flag) = self.load.first_given() {
+            let reason = "the tasks are those of the file; leave one of the two out";
+            return Err(Refusal::new(flag, format!("with {}", path.display()), reason));
+        }
+        let only_base = config.rules()?.variant.slice == SliceRule::BaseOnly;
+        let machine = rtapp::Machine {
+            cpus: config.cpus,
+            without_slices: only_base.then_some(config.preset.name()),
+        };
+        let mut file = rtapp::read(path, &machine)?;
+        if self.machine.duration.is_none() {
+            let length = rtapp::length(&file);
+            config.duration_ns = length.ns();
+            if let rtapp::Length::Endless(ns) = length {
+                file.notes.push(format!(
+                    "the file has no duration and its tasks loop for ever: this run takes {}; \
+                     --duration sets another length",
+                    units::exact_unsigned(ns)
+                ));
+            }
+        }
+        if !self.host.quiet {
+            for note in &file.notes {
+                anstream::eprintln!("note: {note}");
+            }
+        }
+        Ok(rtapp::lower(&file, config.cpus, config.duration_ns))
     }
 }
 

@@ -16,6 +16,7 @@ mod fault;
 mod fields;
 mod global;
 mod json;
+mod lower;
 pub mod model;
 mod notes;
 mod refuse;
@@ -24,6 +25,7 @@ mod settings;
 mod source;
 mod task;
 
+pub use lower::{Length, length, lower};
 pub use model::Description;
 pub use resources::{Barrier, Resources, Timer};
 pub use source::{At, Position};
@@ -36,14 +38,23 @@ use resources::Names;
 use source::Source;
 use std::{collections::HashMap, fs::File, io::Read, path::Path};
 
-/// The largest file; 4096 tasks with 100 events each take a tenth of it.
+/// The largest file; 20 000 tasks with 10 events each take a quarter of it.
 const MAX_BYTES: u64 = 16 << 20;
+
+/// What a workload has to fit.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine<'m> {
+    /// How many CPUs there are.
+    pub cpus: u32,
+    /// The preset, if its tasks cannot have slices of their own.
+    pub without_slices: Option<&'m str>,
+}
 
 /// Reads a file.
 ///
 /// # Errors
 /// That it cannot be read, or what is wrong with it.
-pub fn read(path: &Path) -> Result<Description, Refusal> {
+pub fn read(path: &Path, machine: &Machine<'_>) -> Result<Description, Refusal> {
     let name = path.display().to_string();
     let refused = |reason: String| Refusal::new("workload", &name, reason);
     let mut bytes = Vec::new();
@@ -59,7 +70,7 @@ pub fn read(path: &Path) -> Result<Description, Refusal> {
         return Err(refused(reason));
     }
     match std::str::from_utf8(&bytes) {
-        Ok(text) => parse(&name, text),
+        Ok(text) => parse(&name, text, machine),
         Err(error) => {
             let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
             let source = Source { name: &name, text: valid };
@@ -74,9 +85,9 @@ pub fn read(path: &Path) -> Result<Description, Refusal> {
 ///
 /// # Errors
 /// What is wrong with it, as far as one reading shows.
-pub fn parse(name: &str, text: &str) -> Result<Description, Refusal> {
+pub fn parse(name: &str, text: &str, machine: &Machine<'_>) -> Result<Description, Refusal> {
     let source = Source { name, text: text.strip_prefix('\u{feff}').unwrap_or(text) };
-    describe(&source).map_err(|faults| fault::refusal(&source, faults))
+    describe(&source, machine).map_err(|faults| fault::refusal(&source, faults))
 }
 
 /// What reading a task needs to know, and what it adds to.
@@ -89,6 +100,7 @@ struct Context<'c> {
     instances: u32,
     /// How many threads there are with the tasks before it.
     threads: &'c mut usize,
+    machine: &'c Machine<'c>,
     names: &'c mut Names,
     notes: &'c mut Notes,
     /// Tasks by name, the first of each.
@@ -129,7 +141,7 @@ impl Context<'_> {
     }
 }
 
-fn describe(source: &Source<'_>) -> Result<Description, Vec<Fault>> {
+fn describe(source: &Source<'_>, machine: &Machine<'_>) -> Result<Description, Vec<Fault>> {
     let root = json::parse(source).map_err(|fault| vec![fault])?;
     let mut notes = Notes::default();
     let sections = sections(&root, &mut notes).map_err(|fault| vec![fault])?;
@@ -155,6 +167,7 @@ fn describe(source: &Source<'_>) -> Result<Description, Vec<Fault>> {
             index,
             instances: 1,
             threads: &mut threads,
+            machine,
             names: &mut names,
             notes: &mut notes,
             tasks: &by_name,

@@ -46,7 +46,7 @@ pub struct Task {
     /// Its scheduling attributes at the start.
     pub sched: Sched,
     /// The CPUs it may run on where a phase does not say otherwise; all without it.
-    pub cpus: Option<Cpus>,
+    pub cpus: Option<CpuSet>,
     /// What it does.
     pub phases: Vec<Phase>,
 }
@@ -87,15 +87,6 @@ pub struct SchedChange {
     pub slice_ns: Option<Option<u64>>,
 }
 
-/// A set of CPUs and where the file names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cpus {
-    /// The CPUs, at least one.
-    pub set: CpuSet,
-    /// The place.
-    pub at: At,
-}
-
 /// A sequence of events that is repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
@@ -108,7 +99,7 @@ pub struct Phase {
     /// What changes when it begins.
     pub change: SchedChange,
     /// The CPUs that it runs on; the task's without it.
-    pub cpus: Option<Cpus>,
+    pub cpus: Option<CpuSet>,
     /// What happens in it, at least one event.
     pub steps: Vec<Step>,
 }

@@ -1,11 +1,11 @@
 //! The properties of a task or phase: everything in its object that is no event.
 
 use super::{
-    event,
+    Machine, event,
     fault::{Fault, did_you_mean},
     global::once,
     json::{Member, Value},
-    model::{Cpus, Loops, SchedChange},
+    model::{Loops, SchedChange},
     notes::Notes,
     refuse,
     source::At,
@@ -48,7 +48,7 @@ pub(super) struct Settings<'v, 't> {
     pub(super) nice: Option<i8>,
     /// The slice, `Some(None)` for the base slice.
     pub(super) slice_ns: Option<Option<u64>>,
-    pub(super) cpus: Option<Cpus>,
+    pub(super) cpus: Option<CpuSet>,
 }
 
 impl<'v, 't> Settings<'v, 't> {
@@ -56,12 +56,13 @@ impl<'v, 't> Settings<'v, 't> {
     pub(super) fn read(
         members: &'v [Member<'t>],
         level: Level,
+        machine: &Machine<'_>,
         notes: &mut Notes,
     ) -> Result<Self, Fault> {
         let mut settings = Self::default();
         // First, since it decides what the others may be.
         for member in members.iter().filter(|member| member.key == "policy") {
-            settings.set(member, notes)?;
+            settings.set(member, machine, notes)?;
         }
         let mut seen = Vec::new();
         for member in members {
@@ -72,7 +73,7 @@ impl<'v, 't> Settings<'v, 't> {
                     let reason = "is the task's, not a phase's; move it out of `phases`";
                     return Err(Fault::new(member.at, reason).in_key(key));
                 }
-                settings.set(member, notes)?;
+                settings.set(member, machine, notes)?;
             } else if event::kind(key).is_none() {
                 return Err(unknown(member, level));
             }
@@ -80,7 +81,12 @@ impl<'v, 't> Settings<'v, 't> {
         Ok(settings)
     }
 
-    fn set(&mut self, member: &'v Member<'t>, notes: &mut Notes) -> Result<(), Fault> {
+    fn set(
+        &mut self,
+        member: &'v Member<'t>,
+        machine: &Machine<'_>,
+        notes: &mut Notes,
+    ) -> Result<(), Fault> {
         match &*member.key {
             "loop" => self.loops = Some(member.read(loops)?),
             "instance" => {
@@ -99,9 +105,14 @@ impl<'v, 't> Settings<'v, 't> {
                 let nice = member.read(|value| value.whole("a nice value", &range))?;
                 self.nice = Some(nice as i8);
             }
-            "cpus" => self.cpus = Some(member.read(cpus)?),
+            "cpus" => self.cpus = Some(member.read(|value| cpus(value, machine))?),
             "dl-runtime" => {
                 let asked = member.read(Value::time_ns)?;
+                if let Some(preset) = machine.without_slices.filter(|_| asked > 0) {
+                    let reason =
+                        format!("{preset} has no slices of a task's own; choose a newer --preset");
+                    return Err(Fault::new(member.needed()?.at, reason).in_key("dl-runtime"));
+                }
                 self.slice_ns = Some((asked > 0).then_some(asked).map(|ns| clamped(ns, notes)));
             }
             "taskgroup" => {
@@ -147,15 +158,24 @@ fn loops(value: &Value<'_>) -> Result<Loops, Fault> {
     }
 }
 
-fn cpus(value: &Value<'_>) -> Result<Cpus, Fault> {
+fn cpus(value: &Value<'_>, machine: &Machine<'_>) -> Result<CpuSet, Fault> {
     let mut set = CpuSet::EMPTY;
     for cpu in value.list("a list of CPUs such as [0, 1]")? {
-        set.insert(cpu.whole("a CPU", &(0..=MAX_CPUS as i64 - 1))? as usize);
+        let number = cpu.whole("a CPU", &(0..=MAX_CPUS as i64 - 1))? as usize;
+        if number >= machine.cpus as usize {
+            let has = match machine.cpus {
+                1 => "only cpu0".to_owned(),
+                more => format!("cpu0 to cpu{}", more - 1),
+            };
+            let reason = format!("cpu{number}, and the machine has {has}; raise --smp");
+            return Err(Fault::new(cpu.at, reason));
+        }
+        set.insert(number);
     }
     if set.is_empty() {
         return Err(Fault::new(value.at, "no CPU to run on; leave the key out for all CPUs"));
     }
-    Ok(Cpus { set, at: value.at })
+    Ok(set)
 }
 
 fn unknown(member: &Member<'_>, level: Level) -> Fault {

@@ -12,12 +12,16 @@ use super::{
 };
 use std::collections::HashSet;
 
+/// Bytes that a task's name may have; Linux shows 15 of a thread's.
+const LONGEST_NAME: usize = 64;
+
 /// Reads the task that the context is about.
 pub(super) fn read(
     member: &Member<'_>,
     default: &DefaultPolicy,
     context: &mut Context<'_>,
 ) -> Result<Task, Fault> {
+    check_name(member)?;
     let members = member.needed()?.object("a task")?;
     let default_policy = match members.iter().any(|member| member.key == "policy") {
         true => None,
@@ -26,7 +30,7 @@ pub(super) fn read(
                 .map_err(|fault| fault.in_key("default_policy"))?,
         ),
     };
-    let settings = Settings::read(members, Level::Task, context.notes)?;
+    let settings = Settings::read(members, Level::Task, context.machine, context.notes)?;
     let (instances, at) = settings.instances.unwrap_or((1, member.at));
     context.count(instances, at)?;
     let phases = match settings.phases {
@@ -48,6 +52,16 @@ pub(super) fn read(
         cpus: settings.cpus,
         phases,
     })
+}
+
+/// Threads are called after their task, in tables and on consoles.
+fn check_name(member: &Member<'_>) -> Result<(), Fault> {
+    let name = &*member.key;
+    if !name.is_empty() && name.len() <= LONGEST_NAME && !name.contains(char::is_control) {
+        return Ok(());
+    }
+    let reason = format!("a task's name has 1 to {LONGEST_NAME} bytes, all of them printable");
+    Err(Fault::new(member.at, reason))
 }
 
 /// The events of a task without phases.
@@ -83,7 +97,7 @@ fn phases_of(
 
 fn phase(member: &Member<'_>, context: &mut Context<'_>) -> Result<Phase, Fault> {
     let members = member.needed()?.object("a phase").map_err(|fault| fault.in_key(&member.key))?;
-    let settings = Settings::read(members, Level::Phase, context.notes)?;
+    let settings = Settings::read(members, Level::Phase, context.machine, context.notes)?;
     Ok(Phase {
         name: Some(member.key.as_ref().to_owned()),
         at: member.at,

@@ -9,6 +9,7 @@ mod determinism;
 mod failures;
 mod placement;
 mod real_clock;
+mod rtapp;
 mod shares;
 mod slices;
 mod tick_modes;
