@@ -8,6 +8,7 @@ mod burns;
 mod determinism;
 mod failures;
 mod placement;
+mod programs;
 mod real_clock;
 mod rtapp;
 mod shares;
