@@ -120,7 +120,11 @@ pub(crate) struct CpuAccount {
     pub(crate) missed_ticks: u64,
     pub(crate) irq_ns: u64,
     pub(crate) ipis: u64,
+    /// Longest time with interrupts off; only where it is measured.
+    pub(crate) irqsoff_ns: u64,
     pub(crate) tick_interval: Histogram<TIME_BUCKETS>,
+    /// What ticks took that nobody was switched at; only where it is measured.
+    pub(crate) tick_cost: Histogram<TIME_BUCKETS>,
     /// Under the real clock only. Under the virtual one it says how QEMU orders the CPUs, which
     /// no result depends on and no two runs share.
     pub(crate) timer_late: Histogram<TIME_BUCKETS>,
@@ -134,7 +138,9 @@ impl CpuAccount {
             missed_ticks: 0,
             irq_ns: 0,
             ipis: 0,
+            irqsoff_ns: 0,
             tick_interval: Histogram::EMPTY,
+            tick_cost: Histogram::EMPTY,
             timer_late: Histogram::EMPTY,
             last_tick_ns: None,
         }

@@ -8,6 +8,7 @@
 
 use crate::arch::{Context, ThisCpu, lapic};
 use crate::events::{self, Timers};
+use crate::irqsoff::IrqsOff;
 use crate::sched::Rq;
 use crate::{account::CpuAccount, event_time::EventTime, task::TaskId};
 use abi::CpuSet;
@@ -58,6 +59,8 @@ pub(crate) struct Cpu {
 pub(crate) struct Local {
     pub(crate) time: EventTime,
     pub(crate) timers: Timers,
+    /// Sections with interrupts off.
+    pub(crate) irqsoff: IrqsOff,
     /// Whether timer events are being handled; an interrupt in between leaves it to them.
     pub(crate) is_handling: bool,
 }

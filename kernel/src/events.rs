@@ -13,8 +13,9 @@
 //! that they are never off for longer the more tasks there are. Whatever comes in then, or while
 //! an event's time holds, changes nothing: the timer is set again when time passes.
 
-use crate::arch::{clock, lapic, let_interrupts_in};
+use crate::arch::{clock, lapic};
 use crate::cpu::{self, Cpu, Local};
+use crate::irqsoff::let_interrupts_in;
 use crate::run;
 use crate::sched::{self, tick, wakeup};
 use crate::task::{self, TaskId};
@@ -245,10 +246,24 @@ impl Timers {
 /// The timer fired.
 pub(crate) fn on_timer() {
     let cpu = cpu::this();
-    if !is_busy(cpu) {
-        handle_due(cpu);
-        sched::leave_interrupt();
+    if is_busy(cpu) {
+        return;
     }
+    let begin_ns = if run::config().kernel_cost { clock::now_ns() } else { 0 };
+    let handled = handle_due(cpu);
+    if run::config().kernel_cost && handled == Handled::Tick && !cpu.need_resched() {
+        cpu.account.lock().tick_cost.record(clock::now_ns() - begin_ns);
+    }
+    sched::leave_interrupt();
+}
+
+/// What was handled at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Handled {
+    Nothing,
+    /// One tick and nothing else.
+    Tick,
+    Other,
 }
 
 /// Whether what is due here has to wait: for other events that are being handled, or until time
@@ -263,7 +278,8 @@ fn is_busy(cpu: &Cpu) -> bool {
     })
 }
 
-fn handle_due(cpu: &'static Cpu) {
+fn handle_due(cpu: &'static Cpu) -> Handled {
+    let mut handled = Handled::Nothing;
     let is_periodic = cpu.local.with(|local| {
         local.timers.armed_ns = None;
         local.is_handling = true;
@@ -278,7 +294,7 @@ fn handle_due(cpu: &'static Cpu) {
             cpu.set_acts(due_ns);
             if !cpu.is_turn(due_ns) {
                 cpu.local.with(|local| local.is_handling = false);
-                return;
+                return handled;
             }
         }
         let due = cpu.local.with(|local| {
@@ -290,6 +306,10 @@ fn handle_due(cpu: &'static Cpu) {
         let Some((happens_ns, event, missed)) = due else { break };
         cpu.account.lock().timer_event(read_ns - happens_ns, missed);
         handle(cpu, event);
+        handled = match (handled, event) {
+            (Handled::Nothing, Event::Tick) => Handled::Tick,
+            _ => Handled::Other,
+        };
         // The task whose burst ended acts on it first. A periodic timer does not fire again for
         // what is left, so nothing may be.
         let is_last = cpu.local.with(|local| local.timers.is_last_at(happens_ns));
@@ -303,6 +323,7 @@ fn handle_due(cpu: &'static Cpu) {
         local.is_handling = false;
         arm(local);
     });
+    handled
 }
 
 fn handle(cpu: &'static Cpu, event: Event) {

@@ -15,6 +15,7 @@ mod event_time;
 mod events;
 mod explain;
 mod fail;
+mod irqsoff;
 mod log;
 mod machine;
 mod report;

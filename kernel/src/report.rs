@@ -80,9 +80,10 @@ fn send_cpu(cpu: &Cpu, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
         irq_ns: account.irq_ns,
         switches: rq.switches,
         ipis: account.ipis,
-        irqsoff_ns: 0,
+        irqsoff_ns: account.irqsoff_ns,
     }))?;
     send_histogram(Measure::TickInterval, cpu.id, &account.tick_interval, send)?;
+    send_histogram(Measure::TickCost, cpu.id, &account.tick_cost, send)?;
     send_histogram(Measure::TimerLate, cpu.id, &account.timer_late, send)
 }
 

@@ -43,6 +43,7 @@ pub(crate) struct Config {
     pub(crate) preempt: Preempt,
     pub(crate) steal: Option<Steal>,
     pub(crate) check_invariants: bool,
+    pub(crate) kernel_cost: bool,
 }
 
 /// Publishes the configuration. Once, before other CPUs start.
@@ -161,7 +162,8 @@ pub(crate) fn elapsed_ns() -> u64 {
 
 /// The run is over on this CPU.
 pub(crate) fn end(cpu: &'static Cpu) {
-    let end_ns = cpu.local.with(|local| local.time.now());
+    let (end_ns, irqsoff_ns) = cpu.local.with(|local| (local.time.now(), local.irqsoff.longest_ns));
+    cpu.account.lock().irqsoff_ns = irqsoff_ns;
     {
         let mut rq = cpu.rq.lock();
         rq.advance(end_ns);

@@ -6,6 +6,7 @@ use crate::event_time::EventTime;
 use crate::events::Timers;
 use crate::explain::Decisions;
 use crate::fail::fail;
+use crate::irqsoff::IrqsOff;
 use crate::run::{self, Config};
 use crate::sched::{self, Rq};
 use crate::task::{self, Task};
@@ -40,6 +41,7 @@ pub(crate) fn configure(scenario: &Scenario) {
         preempt: scenario.preempt,
         steal: scenario.steal,
         check_invariants: scenario.check_invariants,
+        kernel_cost: scenario.kernel_cost,
     });
 }
 
@@ -94,6 +96,7 @@ fn create_cpu(scenario: &Scenario, id: u32, apic_id: u32, rules: Rules) -> Cpu {
     let local = Local {
         time: EventTime::new(scenario.clock, scenario.tasks.len()),
         timers: Timers::new(scenario, scenario.tasks.len()),
+        irqsoff: IrqsOff::default(),
         is_handling: false,
     };
     let decisions = scenario.explain.map(Decisions::new);

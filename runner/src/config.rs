@@ -66,8 +66,8 @@ pub struct Config {
     pub explain: Option<(u64, u64)>,
     /// Whether the policy's invariants are checked after every operation.
     pub check_invariants: bool,
-    /// Whether to measure the longest time with interrupts off.
-    pub irqsoff: bool,
+    /// Whether the kernel measures itself.
+    pub kernel_cost: bool,
 }
 
 impl Default for Config {
@@ -91,7 +91,7 @@ impl Default for Config {
             steal: None,
             explain: None,
             check_invariants: false,
-            irqsoff: false,
+            kernel_cost: false,
         }
     }
 }
@@ -192,7 +192,7 @@ impl Config {
                 limit: EXPLAINED_PER_CPU,
             }),
             check_invariants: self.check_invariants,
-            irqsoff: self.irqsoff,
+            kernel_cost: self.kernel_cost,
             rules: RulesSpec {
                 preset: self.preset.name().into(),
                 features: rules.features().bits(),

@@ -99,6 +99,8 @@ pub struct CpuRecords {
     pub counters: Cpu,
     /// From tick to tick, ns.
     pub tick_interval: Distribution,
+    /// What a tick took that nobody was switched at, ns.
+    pub tick_cost: Distribution,
     /// How late timer events were handled, ns.
     pub timer_late: Distribution,
 }
@@ -197,7 +199,7 @@ fn find<'a, T>(
     slots.get_mut(number as usize).ok_or(CollectError::NoSuch { kind, number, last })
 }
 
-const CPU_MEASURES: [Measure; 2] = [Measure::TickInterval, Measure::TimerLate];
+const CPU_MEASURES: [Measure; 3] = [Measure::TickInterval, Measure::TickCost, Measure::TimerLate];
 const TASK_MEASURES: [Measure; 3] = [Measure::Stint, Measure::StintTicks, Measure::WakeupLatency];
 
 /// How many of each a run reports.
@@ -328,8 +330,8 @@ impl Collector {
         for (number, slot) in self.cpus.into_iter().enumerate() {
             let (counters, measures) = slot.finish("cpu", number)?;
             check_buckets(CPU_MEASURES, &measures, counters.cpu)?;
-            let [tick_interval, timer_late] = measures;
-            cpus.push(CpuRecords { counters, tick_interval, timer_late });
+            let [tick_interval, tick_cost, timer_late] = measures;
+            cpus.push(CpuRecords { counters, tick_interval, tick_cost, timer_late });
         }
         let mut tasks = Vec::with_capacity(self.tasks.len());
         for (number, slot) in self.tasks.into_iter().enumerate() {

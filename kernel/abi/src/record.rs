@@ -147,6 +147,8 @@ word_field! {
         TickInterval = "tick_interval_ns",
         /// Histogram of the programs: what they measured, ns, or sampled.
         Measured = "measured",
+        /// CPU: what a tick took that nobody was switched at, ns; only where it was measured.
+        TickCost = "tick_cost_ns",
         /// CPU, real clock: how long after its time a timer event was handled, ns.
         TimerLate = "timer_late_ns",
     }

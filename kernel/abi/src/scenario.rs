@@ -159,8 +159,8 @@ pub struct Scenario {
     pub explain: Option<Explain>,
     /// Whether the policy's invariants are checked after every operation.
     pub check_invariants: bool,
-    /// Whether the longest time with interrupts off is measured.
-    pub irqsoff: bool,
+    /// Whether the kernel measures itself: the longest time with interrupts off, and ticks.
+    pub kernel_cost: bool,
     /// The scheduler's rules.
     pub rules: RulesSpec,
     /// What the programs share.
@@ -261,7 +261,7 @@ mod tests {
             steal: Some(Steal { period_ns: 10_000_000, time_ns: 100_000 }),
             explain: None,
             check_invariants: true,
-            irqsoff: false,
+            kernel_cost: false,
             rules: RulesSpec { preset: "v6.8".into(), features: 3, base_slice_ns: 750_000 },
             resources: Resources::default(),
             programs: alloc::vec![alloc::vec![Op::RunForever]],

@@ -11,9 +11,10 @@
 use super::pull::{self, Pulled};
 use super::rq::{Rq, Stint, Why};
 use crate::account::End;
-use crate::arch::{Context, ThisCpu, interrupts_are_on, switch, wait_for_interrupt};
+use crate::arch::{Context, ThisCpu, interrupts_are_on, switch};
 use crate::cpu::{self, Cpu, Local};
 use crate::events;
+use crate::irqsoff::wait_for_interrupt;
 use crate::run;
 use crate::task::{self, State, Task, TaskId, Wait};
 use abi::{Clock, NohzMode};

@@ -1,7 +1,8 @@
 //! Barriers: the last to come lets all go on.
 
 use super::line::{self, Line};
-use crate::arch::{ThisCpu, let_interrupts_in};
+use crate::arch::ThisCpu;
+use crate::irqsoff::let_interrupts_in;
 use crate::task::Task;
 use abi::record::Waits;
 use alloc::boxed::Box;

@@ -4,7 +4,7 @@
 //! the rest along. Halted, the task is charged just the same, and under the virtual clock time
 //! jumps to the next event.
 
-use crate::arch::{interrupts_off, interrupts_on, wait_for_interrupt};
+use crate::irqsoff::{interrupts_off, interrupts_on, wait_for_interrupt};
 use crate::task::Task;
 use crate::{cpu, run};
 use abi::Burn;

@@ -2,7 +2,8 @@
 
 use super::line::{self, Line};
 use super::mutex;
-use crate::arch::{ThisCpu, let_interrupts_in};
+use crate::arch::ThisCpu;
+use crate::irqsoff::let_interrupts_in;
 use crate::task::Task;
 use abi::record::Waits;
 use alloc::boxed::Box;

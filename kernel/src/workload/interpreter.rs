@@ -6,7 +6,8 @@ use super::arrivals::Arrivals;
 use super::{
     barrier, burn, condition, measure, mutex, pipe, pool, program, progress, semaphore, timer,
 };
-use crate::arch::{self, let_interrupts_in};
+use crate::arch;
+use crate::irqsoff::let_interrupts_in;
 use crate::sched::{self, Leave};
 use crate::task::{self, Task};
 use crate::{cpu, run};

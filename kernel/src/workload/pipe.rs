@@ -5,7 +5,8 @@
 //! for one again; both do so as wakers that are about to wait.
 
 use super::line::{self, Line};
-use crate::arch::{ThisCpu, let_interrupts_in};
+use crate::arch::ThisCpu;
+use crate::irqsoff::let_interrupts_in;
 use crate::task::Task;
 use abi::record::Waits;
 use alloc::boxed::Box;

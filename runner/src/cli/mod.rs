@@ -102,9 +102,10 @@ pub struct RunArgs {
     /// Check the policy's invariants after every operation
     #[arg(long, help_heading = "Output")]
     pub check_invariants: bool,
-    /// Measure the longest time that each CPU has interrupts off, as the tracer of that name
+    /// Measure the kernel itself: the longest time with interrupts off, and what a tick takes
+    /// that nobody is switched at (virtual clock: 1 ns = 1 instruction)
     #[arg(long, help_heading = "Output")]
-    pub irqsoff: bool,
+    pub kernel_cost: bool,
     /// Also write the result document (`-`: to stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
@@ -122,7 +123,7 @@ impl RunArgs {
         let mut config = Config {
             explain: self.explain,
             check_invariants: self.check_invariants,
-            irqsoff: self.irqsoff,
+            kernel_cost: self.kernel_cost,
             ..self.machine.config()
         };
         let workload = match &self.workload {

@@ -122,6 +122,9 @@ pub struct CpuDocument {
     /// Longest time with interrupts off, where it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub irqsoff_ns: Option<u64>,
+    /// What a tick took that nobody was switched at, where it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick_cost_ns: Option<Dist>,
     pub timer_count: u64,
     pub measured_hz: f64,
     pub tick_interval_ns: Dist,
@@ -290,7 +293,8 @@ impl CpuDocument {
             irq_ns: counters.irq_ns,
             switches: counters.switches,
             ipis: counters.ipis,
-            irqsoff_ns: scenario.irqsoff.then_some(counters.irqsoff_ns),
+            irqsoff_ns: scenario.kernel_cost.then_some(counters.irqsoff_ns),
+            tick_cost_ns: scenario.kernel_cost.then(|| Dist::from(records.tick_cost.histogram())),
             timer_count: counters.timer_count,
             measured_hz: counters.measured_mhz as f64 / 1e3,
             tick_interval_ns: records.tick_interval.histogram().into(),

@@ -50,12 +50,12 @@ interrupt_entry! {
 
 extern "C" fn on_timer() {
     lapic::end_of_interrupt();
-    crate::events::on_timer();
+    crate::irqsoff::in_interrupt(crate::events::on_timer);
 }
 
 extern "C" fn on_reschedule() {
     lapic::end_of_interrupt();
-    crate::events::on_reschedule();
+    crate::irqsoff::in_interrupt(crate::events::on_reschedule);
 }
 
 /// An interrupt that went away before the CPU asked for its vector: nothing to do, not even
