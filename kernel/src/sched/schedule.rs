@@ -271,24 +271,29 @@ pub(super) fn migrate(task: &'static Task) {
 }
 
 /// After an interrupt's work: preempt what it interrupted if asked to, else let its time go on.
-pub(crate) fn leave_interrupt() {
-    if may_grant(cpu::this()) {
-        schedule(Leave::Preempted);
-    }
-    // Perhaps another CPU than before.
-    let cpu = cpu::this();
-    let computes = cpu.current().is_none_or(|id| task::by_id(id).burst.is_active());
-    if computes && cpu.local.with(|local| local.time.is_held()) {
-        cpu.local.with(|local| local.let_time_pass(cpu));
+pub(crate) fn leave_interrupt(cpu: &'static Cpu) {
+    let cpu = match may_grant(cpu) {
+        true => {
+            schedule(Leave::Preempted);
+            // Perhaps another CPU than before.
+            cpu::this()
+        }
+        false => cpu,
+    };
+    if cpu.current().is_none_or(|id| task::by_id(id).burst.is_active()) {
+        cpu.local.with(|local| {
+            if local.time.is_held() {
+                local.let_time_pass(cpu);
+            }
+        });
     }
 }
 
 /// Whether a request to reschedule can be granted now. Under the virtual clock it waits for its
 /// event: the request of another CPU may be from before something else that is due here.
 fn may_grant(cpu: &Cpu) -> bool {
-    let is_time =
-        run::config().clock == Clock::Real || cpu.local.with(|local| local.time.is_held());
-    cpu.need_resched() && is_time
+    cpu.need_resched()
+        && (run::config().clock == Clock::Real || cpu.local.with(|local| local.time.is_held()))
 }
 
 /// What a CPU does without a task. Interrupts must be off.

@@ -1,0 +1,189 @@
+//! One timer per CPU, many events: ticks, sleepers, ends of bursts, the slice timer.
+//!
+//! The timer is always set to the earliest. When it fires, what is due is handled in the order
+//! of its times (and, at one time, in the order of [`Event`]), each at its own time. Once
+//! something wants the CPU, handling stops with the last event of that time, so that it gets
+//! the CPU then and not when whatever else came due meanwhile; the rest fires again right away.
+//!
+//! In periodic mode the LAPIC makes the ticks by itself; everything else waits for the next one
+//! and happens at its time, as timers do in a kernel without high-resolution timers.
+//!
+//! Runs in interrupt context, no lock held on entry; interrupts are let in between two events,
+//! so that they are never off for longer the more tasks there are. Whatever comes in then, or
+//! while an event's time holds, changes nothing: the timer is set again when time passes.
+
+mod ticks;
+mod timers;
+
+pub(crate) use timers::Timers;
+
+use crate::arch::clock;
+use crate::cpu::{self, Cpu, Local};
+use crate::irqsoff::let_interrupts_in;
+use crate::run;
+use crate::sched::{self, Why, tick, wakeup};
+use crate::task;
+use abi::Clock;
+use eevdf::{Resched, Wake};
+use timers::Event;
+
+/// The timer fired.
+pub(crate) fn on_timer() {
+    let cpu = cpu::this();
+    let begin_ns = if run::config().kernel_cost { clock::now_ns() } else { 0 };
+    let Some(handled) = handle_due(cpu) else { return };
+    if run::config().kernel_cost && handled == Handled::Tick && !cpu.need_resched() {
+        cpu.account.lock().tick_cost.record(clock::now_ns() - begin_ns);
+    }
+    sched::leave_interrupt(cpu);
+}
+
+/// Another CPU asked this one to look: a task was put on its queue, or the run is set, or over.
+pub(crate) fn on_reschedule() {
+    let cpu = cpu::this();
+    cpu.account.lock().ipis += 1;
+    let is_set = cpu.local.with(|local| {
+        if run::take_over(local) {
+            arm(local);
+            return true;
+        }
+        local.timers.set_reschedule(cpu.wake_ns());
+        false
+    });
+    if !is_set && handle_due(cpu).is_some() {
+        sched::leave_interrupt(cpu);
+    }
+}
+
+/// Sets the timer to the next event, where that changed.
+pub(crate) fn arm(local: &mut Local) {
+    local.timers.arm();
+}
+
+/// What was handled at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Handled {
+    Nothing,
+    /// One tick and nothing else.
+    Tick,
+    Other,
+}
+
+/// What there is to do.
+enum Next {
+    /// Nothing that is due.
+    Nothing,
+    /// Something, but not before another CPU has acted.
+    NotYet,
+    /// This, at this time; so many ticks were overtaken.
+    Do { event: Event, at_ns: u64, missed_ticks: u64 },
+}
+
+/// Handles what is due; nothing if it has to wait, for events that are being handled already or
+/// until time passes. The timer will be set again then.
+fn handle_due(cpu: &'static Cpu) -> Option<Handled> {
+    let is_periodic = cpu.local.with(|local| {
+        local.timers.disarm();
+        if local.is_handling || local.time.is_held() {
+            return None;
+        }
+        local.is_handling = true;
+        Some(local.timers.is_periodic())
+    })?;
+    let mut handled = Handled::Nothing;
+    loop {
+        let read_ns = clock::now_ns();
+        let (event, at_ns) = match cpu.local.with(|local| next(cpu, local, read_ns, is_periodic)) {
+            Next::Do { event, at_ns, missed_ticks } => {
+                if run::config().clock == Clock::Real || missed_ticks > 0 {
+                    cpu.account.lock().timer_event(read_ns - at_ns, missed_ticks);
+                }
+                (event, at_ns)
+            }
+            Next::NotYet => {
+                cpu.local.with(|local| local.is_handling = false);
+                return Some(handled);
+            }
+            // Only the first time: what is left is seen below.
+            Next::Nothing => {
+                cpu.local.with(finish);
+                return Some(handled);
+            }
+        };
+        handle(cpu, event);
+        handled = match (handled, event) {
+            (Handled::Nothing, Event::Tick) => Handled::Tick,
+            _ => Handled::Other,
+        };
+        let wants_cpu = cpu.need_resched();
+        let is_done = cpu.local.with(|local| {
+            // The task whose burst ended acts on it first. A periodic timer does not fire again
+            // for what is left, so nothing may be.
+            let stops = event == Event::BurstEnd || wants_cpu && local.timers.is_last_at(at_ns);
+            let is_more = local.timers.next_ns().is_some_and(|next_ns| next_ns <= read_ns);
+            let is_done = stops && !is_periodic || !is_more;
+            if is_done {
+                finish(local);
+            }
+            is_done
+        });
+        if is_done {
+            return Some(handled);
+        }
+        let_interrupts_in();
+    }
+}
+
+fn next(cpu: &Cpu, local: &mut Local, now_ns: u64, is_periodic: bool) -> Next {
+    // A periodic timer cannot fire again soon, so its CPUs do not wait for each other.
+    let is_ordered = run::config().clock == Clock::Virtual && !is_periodic;
+    if let Some(due_ns) = local.timers.next_ns().filter(|&at_ns| at_ns <= now_ns && is_ordered) {
+        cpu.set_acts(due_ns);
+        if !cpu.is_turn(due_ns) {
+            return Next::NotYet;
+        }
+    }
+    let Some((due_ns, event, missed_ticks)) = local.timers.take_due(now_ns) else {
+        return Next::Nothing;
+    };
+    let at_ns = local.timers.happens_ns(due_ns, now_ns);
+    local.time.begin_event(at_ns);
+    Next::Do { event, at_ns, missed_ticks }
+}
+
+fn finish(local: &mut Local) {
+    local.is_handling = false;
+    arm(local);
+}
+
+fn handle(cpu: &'static Cpu, event: Event) {
+    match event {
+        Event::Begin => {
+            cpu.local.with(|local| local.timers.start_periodic());
+            tick::begin(cpu);
+            cpu.set_need_resched();
+        }
+        // The request is made already.
+        Event::Reschedule => {}
+        Event::Wake => {
+            let id = cpu.local.with(|local| local.timers.pop_sleeper());
+            wakeup::wake(task::by_id(id), Wake::default());
+        }
+        Event::BurstEnd => {
+            let id = cpu.current().expect("only a running task has a burst");
+            task::by_id(id).burst.end();
+        }
+        Event::SliceTimer => {
+            let now = cpu.local.with(|local| local.time.now());
+            let mut rq = cpu.rq.lock();
+            rq.advance(now);
+            let task_ns = rq.task_ns();
+            if rq.fair.hrtick(task_ns) != Resched::No {
+                rq.request_resched(cpu, Why::Slice);
+            }
+        }
+        Event::Steal => tick::steal(cpu, run::config().steal.map_or(0, |steal| steal.time_ns)),
+        Event::Tick => tick::tick(cpu),
+        Event::End => run::end(cpu),
+    }
+}
