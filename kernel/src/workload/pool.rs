@@ -15,27 +15,31 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use ksync::IrqLock;
 use spin::Once;
 
-/// The free tasks of each pool, the next one last.
-static POOLS: Once<Box<[IrqLock<Vec<TaskId>, ThisCpu>]>> = Once::new();
+static POOLS: Once<Box<[IrqLock<Pool, ThisCpu>]>> = Once::new();
 static FAILED: AtomicU64 = AtomicU64::new(0);
+
+struct Pool {
+    /// Tasks that are not alive, the next to be spawned last.
+    free: Vec<TaskId>,
+}
 
 pub(super) fn init(count: u32, tasks: &[TaskSpec]) {
     let pool = |number| {
         let of_pool = (0..).zip(tasks).filter(|(_, task)| task.pool == Some(number));
         let mut free: Vec<TaskId> = of_pool.map(|(id, _)| id).collect();
         free.reverse();
-        IrqLock::new(free)
+        IrqLock::new(Pool { free })
     };
     POOLS.call_once(|| (0..count).map(pool).collect());
 }
 
-fn get(number: u32) -> &'static IrqLock<Vec<TaskId>, ThisCpu> {
+fn get(number: u32) -> &'static IrqLock<Pool, ThisCpu> {
     &POOLS.get().expect("pools exist before tasks run")[number as usize]
 }
 
 /// Starts a task of a pool, if one is left. Interrupts must be off.
 pub(super) fn spawn(number: u32) {
-    let free = get(number).lock().pop();
+    let free = get(number).lock().free.pop();
     match free {
         Some(id) => {
             progress::starts();
@@ -52,7 +56,7 @@ pub(super) fn spawn(number: u32) {
 pub(super) fn give_back(task: &Task) {
     if let Some(pool) = task.pool {
         // No allocation: there was room for all of them.
-        get(pool).lock().push(task.id);
+        get(pool).lock().free.push(task.id);
     }
 }
 

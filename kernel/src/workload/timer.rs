@@ -6,22 +6,26 @@ use alloc::boxed::Box;
 use ksync::IrqLock;
 use spin::Once;
 
-/// When each timer fires next; nothing before its first use.
-static TIMERS: Once<Box<[IrqLock<Option<u64>, ThisCpu>]>> = Once::new();
+static TIMERS: Once<Box<[IrqLock<Timer, ThisCpu>]>> = Once::new();
+
+struct Timer {
+    /// When it fires next; nothing before its first use.
+    next_ns: Option<u64>,
+}
 
 pub(super) fn init(count: u32) {
-    TIMERS.call_once(|| (0..count).map(|_| IrqLock::new(None)).collect());
+    TIMERS.call_once(|| (0..count).map(|_| IrqLock::new(Timer { next_ns: None })).collect());
 }
 
 /// Moves a timer on; returns the time to sleep until, which may have passed.
 pub(super) fn advance(number: u32, epoch_ns: u64, period_ns: u64, late: Late, now_ns: u64) -> u64 {
     let timers = TIMERS.get().expect("timers exist before tasks run");
     let mut timer = timers[number as usize].lock();
-    let planned = timer.unwrap_or(epoch_ns) + period_ns;
+    let planned = timer.next_ns.unwrap_or(epoch_ns) + period_ns;
     let next = match late {
         Late::Restart => planned.max(now_ns),
         Late::CatchUp => planned,
     };
-    *timer = Some(next);
+    timer.next_ns = Some(next);
     next
 }
