@@ -96,11 +96,9 @@ impl Default for Config {
     }
 }
 
-/// The preset that is used when none is named: the newest whose defaults are all reproduced.
-/// v7.3 turns HRTICK on where it is built for it; here that is a choice, since a slice timer
-/// hides what HZ does.
+/// The preset that is used when none is named: the newest that is reproduced whole.
 pub const fn newest_preset() -> Preset {
-    Preset::V7_0
+    Preset::newest_complete()
 }
 
 impl Config {

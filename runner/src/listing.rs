@@ -25,31 +25,41 @@ pub(crate) fn features() -> String {
     text
 }
 
-/// Every preset: its base slice and what it does not reproduce.
+/// Every preset: what it brought, its base slice, and what it does not reproduce.
 pub(crate) fn presets() -> String {
-    let head = ["preset", "base slice of 1, 2, 4, 8 CPUs", "features on"];
+    let head = ["preset", "base slice of 1, 2, 4, 8 CPUs", "rules"];
     let rows = Preset::ALL.map(|preset| {
         let base = [1, 2, 4, 8].map(|cpus| {
             units::exact_unsigned(eevdf::Rules::new(preset, cpus, 1000).base_slice_ns())
         });
-        vec![preset.name().into(), base.join(" "), preset.features().iter().count().to_string()]
+        let rules = match preset.missing().len() {
+            0 => "complete".into(),
+            lacking => format!("{lacking} lacking"),
+        };
+        vec![preset.name().into(), base.join(" "), rules]
     });
     let mut text = report::table(&head, rows);
-    text.push_str("\nNot reproduced:\n");
+    text.push('\n');
     for preset in Preset::ALL {
-        writeln!(text, "{:<6} {}", preset.name(), preset.missing().join("; "))
+        writeln!(text, "{:<6} {}", preset.name(), preset.meaning())
             .expect("a String takes everything");
+    }
+    text.push_str("\nLacking:\n");
+    for preset in Preset::ALL.into_iter().filter(|preset| !preset.is_complete()) {
+        for missing in preset.missing() {
+            writeln!(text, "{:<6} {missing}", preset.name()).expect("a String takes everything");
+        }
     }
     writeln!(
         text,
-        "\nThe default is {}. `slicelab presets A B` shows what differs.",
+        "All: overflow of 64-bit sums and products; here they are 128 bits wide.\n\nThe default is {}, the newest complete one. `slicelab presets A B` shows what differs.",
         crate::config::newest_preset().name()
     )
     .expect("a String takes everything");
     text
 }
 
-/// What differs between two presets.
+/// What differs between two presets, and what the rules that do mean.
 pub(crate) fn difference(a: Preset, b: Preset) -> String {
     let shown = |value: RuleValue| match value {
         RuleValue::Ns(ns) => units::exact_unsigned(ns),
@@ -61,7 +71,22 @@ pub(crate) fn difference(a: Preset, b: Preset) -> String {
     if rows.is_empty() {
         return format!("{} and {} do not differ in any rule\n", a.name(), b.name());
     }
-    report::table(&["rule", a.name(), b.name()], rows)
+    let mut text = report::table(&["rule", a.name(), b.name()], rows);
+    let texts = a.variant().texts().into_iter().zip(b.variant().texts());
+    for (in_a, in_b) in texts.filter(|(in_a, in_b)| in_a.value != in_b.value) {
+        write!(
+            text,
+            "\n{}: {}\n  {:<6} {}\n  {:<6} {}\n",
+            in_a.name,
+            in_a.about,
+            a.name(),
+            in_a.meaning,
+            b.name(),
+            in_b.meaning
+        )
+        .expect("a String takes everything");
+    }
+    text
 }
 
 #[cfg(test)]
@@ -77,6 +102,24 @@ mod tests {
             .expect("a row");
         let cells: Vec<_> = line.split_whitespace().collect();
         assert_eq!(cells[1..4], ["-", "-", "on"], "{line}");
+    }
+
+    #[test]
+    fn a_preset_is_complete_or_says_what_it_lacks() {
+        let text = presets();
+        for preset in Preset::ALL {
+            let lines: Vec<_> =
+                text.lines().filter(|line| line.trim_start().starts_with(preset.name())).collect();
+            assert_eq!(lines.len(), 2 + preset.missing().len(), "{text}");
+            assert_eq!(lines[0].trim_end().ends_with("complete"), preset.is_complete(), "{text}");
+        }
+    }
+
+    #[test]
+    fn rules_that_differ_are_put_into_words() {
+        let text = difference(Preset::V6_15, Preset::V7_0);
+        assert!(text.contains("yield: What `sched_yield()` does."), "{text}");
+        assert!(!text.contains("vt_math"), "{text}");
     }
 
     #[test]

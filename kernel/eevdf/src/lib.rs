@@ -93,7 +93,7 @@ pub use runqueue::{Dequeue, Dequeued, Enqueue, Resched, RunQueue};
 pub use variant::{
     BaseRule, BuddyPick, DelayedInTest, DelayedLag, DelayedWakee, ForkRule, ForkWakee, HrtickRule,
     IdleCurr, LagClamp, NextBuddyRule, PendingResched, ProtectOn, ProtectShrink, Protection,
-    ReschedRule, ReweightProtect, ReweightRule, ShortWakee, SliceEnd, SliceRule, Variant, VtMath,
-    YieldRule,
+    ReschedRule, ReweightProtect, ReweightRule, RuleText, ShortWakee, SliceEnd, SliceRule, Variant,
+    VtMath, YieldRule,
 };
 pub use weight::{IDLE_POLICY_WEIGHT, NICE_0_WEIGHT, Nice};

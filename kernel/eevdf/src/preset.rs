@@ -67,6 +67,34 @@ impl Preset {
         Preset::ALL.into_iter().find(|preset| preset.name()[1..] == *number)
     }
 
+    /// Returns one line that says what the version brought to the scheduler.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Preset::V6_6 => "EEVDF replaces CFS: lag, deadlines, slices of 0.75 ms",
+            Preset::V6_8 => "tree ordered by deadline; lag survives a change of weight",
+            Preset::V6_12 => "delayed dequeue; slices of one's own, short ones preempt",
+            Preset::V6_14 => "lazy preemption; a change of weight leaves and joins again",
+            Preset::V6_15 => "slices of 0.70 ms, so that four ticks are not needed for three",
+            Preset::V6_17 => "protection for the smallest slice, not the whole request",
+            Preset::V7_0 => "lag limited by the largest slice; yield forfeits; the base follows V",
+            Preset::V7_3 => "a timer ends slices (HRTICK); exact virtual time; short wakees first",
+        }
+    }
+
+    /// Tells whether all that the version decides on one queue is reproduced.
+    pub const fn is_complete(self) -> bool {
+        self.missing().is_empty()
+    }
+
+    /// Returns the newest version that is reproduced whole.
+    pub const fn newest_complete() -> Preset {
+        let mut at = Preset::ALL.len() - 1;
+        while !Preset::ALL[at].is_complete() {
+            at -= 1;
+        }
+        Preset::ALL[at]
+    }
+
     /// Returns the rules of the version.
     pub const fn variant(self) -> Variant {
         match self {
@@ -88,14 +116,16 @@ impl Preset {
             .with(Feature::PlaceDeadlineInitial, true)
             .with(Feature::RunToParity, true)
             .with(Feature::WakeupPreemption, true);
+        let delayed = first
+            .with(Feature::PlaceRelDeadline, true)
+            .with(Feature::PreemptShort, true)
+            .with(Feature::PickBuddy, true)
+            .with(Feature::DelayDequeue, true)
+            .with(Feature::DelayZero, true);
         match self {
             Preset::V6_6 | Preset::V6_8 => first,
-            _ => first
-                .with(Feature::PlaceRelDeadline, true)
-                .with(Feature::PreemptShort, true)
-                .with(Feature::PickBuddy, true)
-                .with(Feature::DelayDequeue, true)
-                .with(Feature::DelayZero, true),
+            Preset::V7_3 => delayed.with(Feature::Hrtick, true),
+            _ => delayed,
         }
     }
 
@@ -128,34 +158,28 @@ impl Preset {
         Rules::new(a, 1, 1000).diff(&Rules::new(b, 1, 1000))
     }
 
-    /// Returns what the version does on one queue that the rules here do not reproduce.
+    /// Returns what the version does on one queue that the rules here do not reproduce. None
+    /// reproduces the overflow of 64-bit sums and products: here they are 128 bits wide.
     pub const fn missing(self) -> &'static [&'static str] {
         match self {
             Preset::V6_6 => &[
-                WIDE_SUMS,
                 "order among equal deadlines (its tree is keyed by vruntime)",
                 "placement of a forked task against its parent's queue, which its first enqueue replaces",
                 "DOUBLE_TICK (off by default)",
             ],
             Preset::V6_8 => &[
-                WIDE_SUMS,
                 "placement of a forked task against its parent's queue, which its first enqueue replaces",
                 "DOUBLE_TICK (off by default)",
             ],
-            Preset::V6_12 => &[WIDE_SUMS, "DOUBLE_TICK (off by default)"],
-            Preset::V6_14 | Preset::V6_15 | Preset::V6_17 | Preset::V7_0 => &[WIDE_SUMS],
+            Preset::V6_12 => &["DOUBLE_TICK (off by default)"],
+            Preset::V6_14 | Preset::V6_15 | Preset::V6_17 | Preset::V7_0 => &[],
             Preset::V7_3 => &[
-                WIDE_SUMS,
+                "the slice timer's stretching by a running average of interrupt load (here it is put off by just the time that interrupts took)",
                 "PARANOID_AVG (off by default)",
-                "HRTICK on by default where timers are rearmed late; here it starts off",
-                "stretching of the slice timer by interrupt load",
             ],
         }
     }
 }
-
-/// What all versions share with each other and not with this crate.
-const WIDE_SUMS: &str = "overflow of 64-bit sums and products (here they are 128 bits wide)";
 
 const V6_6: Variant = Variant {
     base: BaseRule::MinVruntime,
@@ -254,7 +278,6 @@ mod tests {
         for preset in Preset::ALL {
             assert_eq!(Preset::parse(preset.name()), Some(preset));
             assert_eq!(Preset::parse(&preset.name()[1..]), Some(preset));
-            assert!(!preset.missing().is_empty());
         }
         assert_eq!(Preset::parse("v6.1"), None);
         assert_eq!(Preset::parse(""), None);
@@ -267,6 +290,19 @@ mod tests {
         assert_eq!(rows.next(), Some("normalized_base_slice_ns"));
         assert_eq!(rows.next(), Some("idle_curr"));
         assert_eq!(rows.next(), None);
+    }
+
+    #[test]
+    fn the_newest_complete_version_lacks_nothing() {
+        assert_eq!(Preset::newest_complete(), Preset::V7_0);
+        assert_eq!(Preset::newest_complete().missing(), [""; 0]);
+    }
+
+    #[test]
+    fn only_7_3_ends_slices_by_a_timer_by_default() {
+        let with =
+            Preset::ALL.into_iter().filter(|preset| preset.features().contains(Feature::Hrtick));
+        assert!(with.eq([Preset::V7_3]));
     }
 
     #[test]

@@ -3,20 +3,42 @@
 //! The rest of the crate asks a rule, never a version. A version is a row of rules (`preset`), and
 //! an experiment is a row with one rule changed, which is how the effect of one commit is isolated.
 
-/// Defines a rule: an enum whose variants have short names for reports.
+/// Defines a rule: an enum whose variants have short names for reports, and whose documentation
+/// says there what they mean.
 macro_rules! rule {
-    ($(#[$meta:meta])* $name:ident { $($(#[$note:meta])* $variant:ident = $text:literal,)+ }) => {
-        $(#[$meta])*
+    ($(#[doc = $about:literal])+ $name:ident { $($(#[doc = $note:literal])+ $variant:ident = $text:literal,)+ }) => {
+        $(#[doc = $about])+
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum $name { $($(#[$note])* $variant,)+ }
+        pub enum $name { $($(#[doc = $note])+ $variant,)+ }
 
         impl $name {
+            /// What the rule decides.
+            pub const ABOUT: &'static str = concat!($($about),+).trim_ascii();
+
             /// Returns the name used in reports.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)+ }
             }
+
+            /// Returns what it decides this way.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => concat!($($note),+).trim_ascii(),)+ }
+            }
         }
     };
+}
+
+/// One rule of a version, in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuleText {
+    /// The name of the rule, as in `Rules::describe`.
+    pub name: &'static str,
+    /// What the rule decides.
+    pub about: &'static str,
+    /// The short name of how it is decided.
+    pub value: &'static str,
+    /// The same in a sentence.
+    pub meaning: &'static str,
 }
 
 rule! {
@@ -316,33 +338,63 @@ pub struct Variant {
     pub hrtick_resched: ReschedRule,
 }
 
+/// A rule and its value in words.
+macro_rules! text {
+    ($name:literal, $rule:ident, $value:expr) => {
+        RuleText {
+            name: $name,
+            about: $rule::ABOUT,
+            value: $value.name(),
+            meaning: $value.meaning(),
+        }
+    };
+}
+
 impl Variant {
-    pub(crate) fn rows(&self) -> [(&'static str, &'static str); 24] {
+    /// Returns every rule in words, in the order of `Rules::describe`.
+    pub const fn texts(&self) -> [RuleText; 24] {
         [
-            ("base", self.base.name()),
-            ("vt_math", self.vt_math.name()),
-            ("lag_clamp", self.lag_clamp.name()),
-            ("slice", self.slice.name()),
-            ("fork", self.fork.name()),
-            ("protection", self.protection.name()),
-            ("protect_on", self.protect_on.name()),
-            ("protect_shrink", self.protect_shrink.name()),
-            ("slice_end", self.slice_end.name()),
-            ("reweight", self.reweight.name()),
-            ("reweight_protect", self.reweight_protect.name()),
-            ("yield", self.yielding.name()),
-            ("delayed_lag", self.delayed_lag.name()),
-            ("buddy_pick", self.buddy_pick.name()),
-            ("next_buddy", self.next_buddy.name()),
-            ("idle_curr", self.idle_curr.name()),
-            ("short_wakee", self.short_wakee.name()),
-            ("delayed_wakee", self.delayed_wakee.name()),
-            ("fork_wakee", self.fork_wakee.name()),
-            ("delayed_in_test", self.delayed_in_test.name()),
-            ("pending_resched", self.pending_resched.name()),
-            ("resched", self.resched.name()),
-            ("hrtick", self.hrtick.name()),
-            ("hrtick_resched", self.hrtick_resched.name()),
+            text!("base", BaseRule, self.base),
+            text!("vt_math", VtMath, self.vt_math),
+            text!("lag_clamp", LagClamp, self.lag_clamp),
+            text!("slice", SliceRule, self.slice),
+            text!("fork", ForkRule, self.fork),
+            text!("protection", Protection, self.protection),
+            text!("protect_on", ProtectOn, self.protect_on),
+            text!("protect_shrink", ProtectShrink, self.protect_shrink),
+            text!("slice_end", SliceEnd, self.slice_end),
+            text!("reweight", ReweightRule, self.reweight),
+            text!("reweight_protect", ReweightProtect, self.reweight_protect),
+            text!("yield", YieldRule, self.yielding),
+            text!("delayed_lag", DelayedLag, self.delayed_lag),
+            text!("buddy_pick", BuddyPick, self.buddy_pick),
+            text!("next_buddy", NextBuddyRule, self.next_buddy),
+            text!("idle_curr", IdleCurr, self.idle_curr),
+            text!("short_wakee", ShortWakee, self.short_wakee),
+            text!("delayed_wakee", DelayedWakee, self.delayed_wakee),
+            text!("fork_wakee", ForkWakee, self.fork_wakee),
+            text!("delayed_in_test", DelayedInTest, self.delayed_in_test),
+            text!("pending_resched", PendingResched, self.pending_resched),
+            text!("resched", ReschedRule, self.resched),
+            text!("hrtick", HrtickRule, self.hrtick),
+            text!("hrtick_resched", ReschedRule, self.hrtick_resched),
         ]
+    }
+
+    pub(crate) fn rows(&self) -> [(&'static str, &'static str); 24] {
+        self.texts().map(|text| (text.name, text.value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Preset;
+
+    #[test]
+    fn every_rule_is_put_into_words() {
+        for text in Preset::ALL.iter().flat_map(|preset| preset.variant().texts()) {
+            assert!(text.about.ends_with('.') && text.meaning.ends_with('.'), "{text:?}");
+            assert!(!text.about.contains("  ") && !text.meaning.contains("  "), "{text:?}");
+        }
     }
 }
