@@ -91,3 +91,9 @@ fn combinations_that_cannot_be() {
     refused(&["nonsense"], &["nonsense"]);
     refused(&["presets", "v6.8"], &["2 values"]);
 }
+
+#[test]
+fn comparisons_that_cannot_be() {
+    refused(&["slices", "--against", "windows"], &["--against", "windows", "linux"]);
+    refused(&["slices", "--against", "linux", "--fit"], &["--against", "--fit"]);
+}

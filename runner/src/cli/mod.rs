@@ -62,6 +62,9 @@ pub struct SlicesArgs {
     /// Search the background load that explains the published numbers best
     #[arg(long)]
     pub fit: bool,
+    /// Compare with a real Linux 6.12 and 7.3 in the same QEMU instead of with the published table
+    #[arg(long, value_name = "WHAT", conflicts_with = "fit")]
+    pub against: Option<Against>,
     /// Guest time of each cell
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = values::time, allow_hyphen_values = true)]
     pub duration: u64,
@@ -76,10 +79,17 @@ pub struct SlicesArgs {
     pub host: HostArgs,
 }
 
+/// What `slices` can be compared with besides the published table.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Against {
+    /// Measurements of Linux 6.12.117 and 7.3.4
+    Linux,
+}
+
 impl Default for SlicesArgs {
     fn default() -> Self {
         let host = HostArgs::default();
-        Self { fit: false, duration: 30_000_000_000, seed: 1, json: None, host }
+        Self { fit: false, against: None, duration: 30_000_000_000, seed: 1, json: None, host }
     }
 }
 

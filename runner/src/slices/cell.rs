@@ -50,11 +50,22 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Reads a run whose first `hogs` tasks are the busy threads.
+    /// Reads a run whose first `hogs` tasks are the busy threads; their run time as the clock says.
     pub fn of(result: &RunResult, hogs: usize) -> Self {
+        Self::less(result, hogs, 0)
+    }
+
+    /// The same in charged time, which leaves out what interrupts took. The busy threads of one
+    /// CPU have it to themselves but for a background too rare to be interrupted.
+    pub(super) fn charged(result: &RunResult, hogs: usize) -> Self {
+        let irq_ns = result.records.cpus.iter().map(|cpu| cpu.counters.irq_ns).sum();
+        Self::less(result, hogs, irq_ns)
+    }
+
+    fn less(result: &RunResult, hogs: usize, irq_ns: u64) -> Self {
         let document = result.document();
         let hogs = &document.tasks[..hogs.min(document.tasks.len())];
-        let runtime_ns: u64 = hogs.iter().map(|task| task.runtime_ns).sum();
+        let runtime_ns = hogs.iter().map(|task| task.runtime_ns).sum::<u64>() - irq_ns;
         let switches: u64 = hogs.iter().map(|task| task.switches.total).sum();
         let extra: u64 = hogs.iter().map(|task| task.extra_ticks).sum();
         let per_switch = |value: f64| value / switches.max(1) as f64;

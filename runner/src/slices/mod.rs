@@ -6,6 +6,7 @@
 //! are shorter than that, as if something else had woken on that CPU some dozens of times a
 //! second; a second run has such a task beside the four, and is what is compared.
 
+mod against;
 mod cell;
 mod fit;
 mod published;
@@ -16,7 +17,7 @@ pub use published::{Published, table as published_table};
 
 use crate::{
     batch,
-    cli::SlicesArgs,
+    cli::{Against, SlicesArgs},
     commands::exit_code,
     error::{EXIT_GUEST, Error},
     expect::Verdict,
@@ -58,6 +59,9 @@ pub struct Answer {
     /// Cells that have no numbers, and why.
     #[serde(skip)]
     failures: Vec<String>,
+    /// Cells that an interrupt left without numbers.
+    #[serde(skip)]
+    interrupted: usize,
 }
 
 /// One cell.
@@ -93,6 +97,9 @@ pub(crate) fn execute(arguments: &SlicesArgs) -> Result<u8, Error> {
     let host = arguments.host.host();
     if arguments.fit {
         return fit::execute(arguments, &host);
+    }
+    if let Some(Against::Linux) = arguments.against {
+        return against::execute(arguments, &host);
     }
     let sink = JsonSink::prepare(arguments.json.as_deref())?;
     let rows = published::table();
@@ -130,6 +137,7 @@ impl Answer {
     fn new(rows: &[Published], results: Vec<Result<RunResult, Error>>, wall_s: f64) -> Self {
         let mut cells = Vec::new();
         let mut failures = Vec::new();
+        let mut interrupted = 0;
         let mut guest_s = 0.0;
         let mut verdict = Verdict::Pass;
         let mut results = results.into_iter();
@@ -137,8 +145,12 @@ impl Answer {
             let pair = (results.next(), results.next());
             let (Some(Ok(quiet)), Some(Ok(background))) = &pair else {
                 let error = [pair.0, pair.1].into_iter().flatten().find_map(Result::err);
-                let why = error.map_or("it was not run".into(), |error| error.to_string());
-                failures.push(format!("HZ={}, {} ms: {why}", row.hz, row.base_slice_ms));
+                match error {
+                    None | Some(Error::Interrupted { .. }) => interrupted += 1,
+                    Some(why) => {
+                        failures.push(format!("HZ={}, {} ms: {why}", row.hz, row.base_slice_ms));
+                    }
+                }
                 continue;
             };
             for run in [quiet, background] {
@@ -152,7 +164,7 @@ impl Answer {
         if cells.iter().any(|cell| cell.error_pct.abs() > TOLERANCE_PCT) {
             verdict = Verdict::Fail;
         }
-        if verdict == Verdict::Pass && !failures.is_empty() {
+        if verdict == Verdict::Pass && !(failures.is_empty() && interrupted == 0) {
             verdict = Verdict::Inconclusive;
         }
         Self {
@@ -164,6 +176,7 @@ impl Answer {
             verdict,
             guest_s,
             failures,
+            interrupted,
         }
     }
 }

@@ -23,6 +23,10 @@ pub(super) fn render(answer: &Answer) -> String {
     for failure in &answer.failures {
         writeln!(text, "no numbers for {failure}").expect("a String takes everything");
     }
+    if answer.interrupted > 0 {
+        writeln!(text, "interrupted: {} cells have no numbers", answer.interrupted)
+            .expect("a String takes everything");
+    }
     for load in &answer.background {
         writeln!(text, "background at HZ={}: {load}", load.hz).expect("a String takes everything");
     }

@@ -1,5 +1,6 @@
 //! Scenarios in QEMU; one binary, so that the runner is linked once.
 
+mod against_linux;
 mod agreement;
 mod base_slice;
 mod boots;
