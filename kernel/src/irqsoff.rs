@@ -59,7 +59,7 @@ fn ends() {
     if run::config().kernel_cost {
         cpu::this().local.with(|local| {
             let irqsoff = &mut local.irqsoff;
-            if let Some(since_ns) = irqsoff.since_ns {
+            if let Some(since_ns) = irqsoff.since_ns.take() {
                 irqsoff.longest_ns = irqsoff.longest_ns.max(clock::now_ns() - since_ns);
             }
         });

@@ -64,8 +64,9 @@ pub(crate) fn start_ns() -> u64 {
 /// Puts all tasks on runqueues and starts the run on all CPUs a moment from now. On the boot
 /// CPU, interrupts off; it goes on in its idle loop.
 pub(crate) fn begin() {
-    // Time for every CPU to take the interrupt below, one after another under TCG.
-    let margin_ns = 1_000_000 + 50_000 * cpu::all().len() as u64;
+    // Time to place every task, and for every CPU to take the interrupt below, one after another
+    // under TCG.
+    let margin_ns = 1_000_000 + 50_000 * cpu::all().len() as u64 + 2_000 * task::count() as u64;
     let start_ns = clock::now_ns() + margin_ns;
     place_tasks(start_ns);
     END_NS.store(start_ns + config().duration_ns, Ordering::Relaxed);

@@ -60,6 +60,14 @@ pub(crate) fn arm(local: &mut Local) {
     local.timers.arm();
 }
 
+/// Lets interrupts in that leave everything to be handled later: between two steps of something
+/// that is not finished. Interrupts must be off.
+pub(crate) fn let_interrupts_wait(cpu: &Cpu) {
+    cpu.local.with(|local| local.is_handling = true);
+    let_interrupts_in();
+    cpu.local.with(|local| local.is_handling = false);
+}
+
 /// What was handled at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Handled {

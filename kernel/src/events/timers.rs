@@ -4,7 +4,7 @@ use super::ticks::{Tick, Ticks};
 use crate::arch::{clock, lapic};
 use crate::task::TaskId;
 use abi::record::TimerMode;
-use abi::{Scenario, TickMode};
+use abi::{Burn, Clock, Scenario, TickMode};
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 
@@ -59,6 +59,8 @@ pub(crate) struct Timers {
     /// When the run ends; an event only once it has begun.
     end_ns: u64,
     steal_period_ns: Option<u64>,
+    /// Whether a tick can come too late to be handled.
+    loses_ticks: bool,
     /// Whether the end of computing is a time of the clock, not of the task's own.
     is_burst_wall: bool,
     sleepers: BinaryHeap<Reverse<(u64, TaskId)>>,
@@ -79,6 +81,7 @@ impl Timers {
             tick: ticks.nth(0),
             end_ns: NEVER,
             steal_period_ns: scenario.steal.map(|steal| steal.period_ns),
+            loses_ticks: scenario.clock == Clock::Real || scenario.burn == Burn::Spin,
             is_burst_wall: false,
             sleepers: BinaryHeap::with_capacity(tasks),
             armed_ns: None,
@@ -236,8 +239,9 @@ impl Timers {
             Event::Steal => self.set(event, at_ns + self.steal_period_ns.unwrap_or(NEVER)),
             Event::Tick => {
                 let mut next = self.ticks.after(self.tick);
-                // A tick that comes a whole period late stands for those it overtook.
-                if next.at_ns <= now_ns {
+                // A tick that comes a whole period late stands for those it overtook. Not where
+                // events carry their own time: however late they are handled, none is lost.
+                if self.loses_ticks && next.at_ns <= now_ns {
                     next = self.ticks.after(self.ticks.last_until(now_ns));
                     missed = next.number - self.tick.number - 1;
                 }

@@ -64,8 +64,13 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
 
     let next = loop {
         match pick(cpu, &mut rq) {
-            Some(id) => break Some(id),
-            None => {
+            Picked::Task(id) => break Some(id),
+            Picked::NotYet => {
+                drop(rq);
+                events::let_interrupts_wait(cpu);
+                rq = cpu.rq.lock();
+            }
+            Picked::Nobody => {
                 drop(rq);
                 let pulled = pull::pull(cpu);
                 rq = cpu.rq.lock();
@@ -119,7 +124,10 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     drop(rq);
 
     hand_over_timers(cpu, now, prev, next, slice_timer);
-    switch(context(cpu, prev), context(cpu, next));
+    // The same one again if it was woken while the queue was open.
+    if next != prev {
+        switch(context(cpu, prev), context(cpu, next));
+    }
 }
 
 /// What is known of a task that leaves, before the policy forgets it.
@@ -155,10 +163,22 @@ fn leave_queue(rq: &mut Rq, id: TaskId, leave: Leave) -> Left {
     Left { slice_ns, lag_ns, is_queued: false }
 }
 
+/// What asking the policy came to.
+enum Picked {
+    Task(TaskId),
+    Nobody,
+    /// Nothing yet, and interrupts have been off for long enough.
+    NotYet,
+}
+
+/// Delayed dequeues that are finished at a stretch. A queue that runs dry may be full of them,
+/// and neither the lock nor interrupts should wait for all.
+const FLUSHES: usize = 16;
+
 /// Asks the policy until it names somebody or nobody is left; finishes delayed dequeues.
-fn pick(cpu: &Cpu, rq: &mut Rq) -> Option<TaskId> {
+fn pick(cpu: &Cpu, rq: &mut Rq) -> Picked {
     let (clock_ns, task_ns) = (rq.clock_ns(), rq.task_ns());
-    loop {
+    for _ in 0..FLUSHES {
         let Rq { fair, decisions, .. } = rq;
         let before = decisions.as_mut().and_then(|decisions| decisions.before(clock_ns, fair));
         let pick = fair.pick_next(task_ns);
@@ -169,11 +189,12 @@ fn pick(cpu: &Cpu, rq: &mut Rq) -> Option<TaskId> {
             }
         }
         match pick {
-            Pick::Run { id: EntityId(id), .. } => return Some(id),
+            Pick::Run { id: EntityId(id), .. } => return Picked::Task(id),
             Pick::Flush { id: EntityId(id), entity } => task::by_id(id).leave_rq(entity),
-            Pick::Idle => return None,
+            Pick::Idle => return Picked::Nobody,
         }
     }
+    Picked::NotYet
 }
 
 /// The mechanism's check of the policy's answer.

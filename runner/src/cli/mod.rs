@@ -113,7 +113,7 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Output")]
     pub check_invariants: bool,
     /// Measure the kernel itself: the longest time with interrupts off, and what a tick takes
-    /// that nobody is switched at (virtual clock: 1 ns = 1 instruction)
+    /// that nobody is switched at (one CPU, virtual clock: 1 ns = 1 instruction)
     #[arg(long, help_heading = "Output")]
     pub kernel_cost: bool,
     /// Also write the result document (`-`: to stdout)

@@ -331,3 +331,39 @@ fn the_end_under_the_real_clock_is_the_end_too() {
     assert_eq!(result.records.total.ending, Ending::Done);
     assert!(elapsed_ns(&result) < SECOND);
 }
+
+/// The longest time with interrupts off does not depend on how many tasks there are, though all
+/// of them wait out their debt in one queue, sleep in one heap and wake at one time.
+///
+/// On one CPU: with more, QEMU's instruction counter goes on while others execute.
+#[test]
+fn interrupts_are_never_off_for_longer_the_more_tasks_there_are() {
+    let longest_ns = |tasks: usize| {
+        let mut experiment = Experiment::new().duration_ns(100 * MS).load(|load| {
+            let barrier = load.shared.barrier("all".into(), tasks as u32);
+            let program = [Op::Run(10_000), Op::Barrier(barrier), Op::SleepUntil(60 * MS)];
+            for number in 0..tasks {
+                load.add(format!("task{number}"), [&program[..], &[Op::Run(10_000)]].concat());
+            }
+        });
+        experiment.config.kernel_cost = true;
+        let result = run_passing(&experiment);
+        assert_eq!(result.records.total.ending, Ending::Done);
+        result.records.cpus.iter().map(|cpu| cpu.counters.irqsoff_ns).max().unwrap_or(0)
+    };
+    let (few, many) = (longest_ns(100), longest_ns(2000));
+    assert!(few > 0 && many <= 2 * few, "{few} ns with 100 tasks, {many} ns with 2000");
+}
+
+#[test]
+fn ten_thousand_tasks_run_at_once() {
+    let tasks = 10_000;
+    let result = run_passing(
+        &Experiment::new()
+            .smp(8)
+            .load(|load| load.bursts(tasks, 10_000, 100 * MS).expect("both are stretches"))
+            .duration_ns(50 * MS),
+    );
+    let first_turns: u64 = result.records.tasks.iter().map(|task| task.counters.block).sum();
+    assert_eq!(first_turns, tasks as u64, "each has had its first turn and sleeps");
+}
