@@ -276,9 +276,9 @@ fn nothing_makes_reading_slow() {
         let tasks: Vec<_> = (0..count).map(|n| format!("\"t{n}\":{{{body}}}")).collect();
         format!("{{\"tasks\":{{{}}}}}", tasks.join(","))
     };
-    let resumes = (0..200_000).map(|n| format!("\"resume\":\"x{n}\",")).collect::<String>();
-    let waits = (0..100_000).map(|n| format!("\"suspend\":\"y{n}\",")).collect::<String>();
-    let locks = (0..200_000).map(|n| format!("\"lock\":\"y{n}\",")).collect::<String>();
+    let resumes = (0..100_000).map(|n| format!("\"resume\":\"x{n}\",")).collect::<String>();
+    let waits = (0..99_000).map(|n| format!("\"suspend\":\"y{n}\",")).collect::<String>();
+    let locks = (0..99_000).map(|n| format!("\"lock\":\"y{n}\",")).collect::<String>();
     let phases = "\"p\":{\"loop\":2,\"run\":1},".repeat(100_000);
     let inputs = [
         ("a large file", " ".repeat(17 << 20)),
@@ -289,6 +289,21 @@ fn nothing_makes_reading_slow() {
         ("a long name", tasks(1, &format!("\"run\":1,\"fork\":\"{}\"", "t".repeat(9 << 20)))),
         ("bad tasks", tasks(200_000, "\"rn\":1")),
         ("many tasks", tasks(200_000, "\"run\":1")),
+        ("many events", tasks(1, &format!("{}\"run\":1", "\"sleep\":1,".repeat(200_000)))),
+        (
+            "events by threads",
+            tasks(1, &format!("\"instance\":20000,{}\"run\":1", "\"sleep\":1,".repeat(200))),
+        ),
+        (
+            "events by timers",
+            tasks(
+                1,
+                &format!(
+                    "\"instance\":20000,{}\"timer\":{{\"ref\":\"unique\",\"period\":5}}",
+                    "\"sleep\":1,".repeat(10)
+                ),
+            ),
+        ),
         ("bad forks", tasks(100_000, "\"run\":1,\"fork\":\"t\"")),
         ("bad resumes", tasks(1, &format!("{resumes}{waits}\"run\":1"))),
         ("locks", tasks(1, &format!("\"phases\":{{\"l\":{{{locks}\"run\":1}},{phases}}}"))),

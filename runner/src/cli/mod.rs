@@ -96,7 +96,7 @@ impl Default for SlicesArgs {
 /// Flags of `run`.
 #[derive(Args, Debug)]
 pub struct RunArgs {
-    /// Workload in the format of rt-app, instead of load flags; see docs/rt-app.md
+    /// Workload in the format of rt-app (`-`: from stdin), instead of load flags; see docs/rt-app.md
     #[arg(value_name = "FILE.json")]
     pub workload: Option<PathBuf>,
     /// The tasks.

@@ -1,16 +1,14 @@
 //! What must hold between events and between tasks, where rt-app would hang or misbehave.
 
 use super::{
+    bounds::{size, time_passes},
     fault::{ENOUGH, Fault, SHOWN, did_you_mean},
-    model::{Event, Loops, Phase, Task},
+    model::{Event, Loops, Task},
     notes::Notes,
     resources::{Names, Resources},
     source::At,
 };
 use std::collections::BTreeSet;
-
-/// How often a loop may go round in no time: a burst, not what keeps a guest from ending.
-const MOST_AT_ONCE: u64 = 10_000;
 
 /// Checks all tasks, and finds out which `sync` holds its mutex.
 pub(super) fn between_tasks(
@@ -19,6 +17,10 @@ pub(super) fn between_tasks(
     notes: &mut Notes,
 ) -> Result<(), Vec<Fault>> {
     let resources = names.so_far();
+    // First, since it bounds what the others have to look at.
+    if let Some(fault) = size(tasks, resources) {
+        return Err(vec![fault]);
+    }
     let mut faults = Vec::new();
     for task in &mut *tasks {
         let found = mutexes(task, resources, notes).and_then(|()| time_passes(task, resources));
@@ -117,43 +119,6 @@ fn mutexes(task: &mut Task, resources: &Resources, notes: &mut Notes) -> Result<
             Err(Fault::new(task.at, reason))
         }
         _ => Ok(()),
-    }
-}
-
-/// Refuses loops in which nothing takes time, unless they are short.
-fn time_passes(task: &Task, resources: &Resources) -> Result<(), Fault> {
-    let takes_time = |phase: &Phase| {
-        phase.steps.iter().any(|step| match step.event {
-            Event::Run(ns) | Event::RunWall(ns) | Event::Sleep(ns) => ns > 0,
-            Event::Timer { period_ns, .. } => period_ns > 0,
-            Event::Barrier(barrier) => resources.barriers[barrier as usize].parties > 1,
-            Event::Wait { .. } | Event::Sync { .. } | Event::Suspend { .. } | Event::SemWait(_) => {
-                true
-            }
-            _ => false,
-        })
-    };
-    let times = |loops: Loops| match loops {
-        Loops::Forever => u64::MAX,
-        Loops::Times(times) => times.into(),
-    };
-    let stuck = |at: At, what: &str| {
-        let reason =
-            format!("{what} loops on and nothing in it takes time; add a `run` or `sleep`");
-        Err(Fault::new(at, reason))
-    };
-    if let Some(phase) =
-        task.phases.iter().find(|phase| times(phase.loops) > MOST_AT_ONCE && !takes_time(phase))
-    {
-        return stuck(phase.at, "the phase");
-    }
-    if task.phases.iter().any(takes_time) {
-        return Ok(());
-    }
-    let pass = task.phases.iter().map(|phase| times(phase.loops)).fold(0, u64::saturating_add);
-    match times(task.loops).saturating_mul(pass) {
-        0..=MOST_AT_ONCE => Ok(()),
-        _ => stuck(task.at, "the task"),
     }
 }
 

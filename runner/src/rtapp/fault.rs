@@ -9,7 +9,7 @@ pub(super) const SHOWN: usize = 3;
 /// Faults after which looking for more stops.
 pub(super) const ENOUGH: usize = 20;
 /// Names among which the one that was meant is looked for.
-const CANDIDATES: usize = 4096;
+const CANDIDATES: usize = 1024;
 /// Bytes of a word that is compared with others or shown whole.
 const LONGEST_WORD: usize = 48;
 

@@ -10,6 +10,7 @@
 //! Everything that is wrong is refused with line, column, task and key before anything starts;
 //! what rt-app silently ignores is refused too, so that a slip cannot pass for a measurement.
 
+mod bounds;
 mod check;
 mod event;
 mod fault;
@@ -36,7 +37,12 @@ use json::Member;
 use notes::Notes;
 use resources::Names;
 use source::Source;
-use std::{collections::HashMap, fs::File, io::Read, path::Path};
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
 
 /// The largest file; 20 000 tasks with 10 events each take a quarter of it.
 const MAX_BYTES: u64 = 16 << 20;
@@ -50,18 +56,22 @@ pub struct Machine<'m> {
     pub without_slices: Option<&'m str>,
 }
 
-/// Reads a file.
+/// Reads a file; `-` is standard input.
 ///
 /// # Errors
 /// That it cannot be read, or what is wrong with it.
 pub fn read(path: &Path, machine: &Machine<'_>) -> Result<Description, Refusal> {
-    let name = path.display().to_string();
+    let is_stdin = path == Path::new("-");
+    let name = if is_stdin { "stdin".into() } else { path.display().to_string() };
     let refused = |reason: String| Refusal::new("workload", &name, reason);
     let mut bytes = Vec::new();
     // Not by its metadata: that of a pipe or device says nothing.
-    File::open(path)
-        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(|error| refused(format!("cannot be read: {error}")))?;
+    let mut all = |file: &mut dyn Read| file.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+    match is_stdin {
+        true => all(&mut io::stdin().lock()),
+        false => File::open(path).and_then(|mut file| all(&mut file)),
+    }
+    .map_err(|error| refused(format!("cannot be read: {error}")))?;
     if bytes.len() as u64 > MAX_BYTES {
         let reason = format!(
             "larger than {} MiB, which is no workload; give an rt-app file",
