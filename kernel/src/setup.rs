@@ -52,7 +52,8 @@ pub(crate) fn check_memory(scenario: &Scenario, heap_size: u64) {
     let per_cpu = size_of::<Cpu>() + CPU_STACKS + tasks * (size_of::<Node>() + 16) + decisions;
     // The stack's page table, and what a stack slot may share with no other.
     let per_task = size_of::<Task>() + TASK_STACK_SIZE as usize + 8192;
-    let needed = (cpus * per_cpu + tasks * per_task) as u64;
+    let shared = workload::bytes(scenario);
+    let needed = (cpus * per_cpu + tasks * per_task + shared) as u64;
     let free = memory::free();
     if needed > free {
         let missing = (needed - free).div_ceil(MIB);

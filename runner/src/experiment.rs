@@ -158,7 +158,7 @@ impl Experiment {
             let reason = "/dev/kvm is not there or not yours to open; use --accel tcg";
             return Err(Refusal::new("--accel", "kvm", reason).into());
         }
-        let needed = qemu::memory_mib(scenario.cpus as usize, scenario.tasks.len());
+        let needed = qemu::memory_mib(&scenario);
         let memory_mib = self.host.memory_mib.unwrap_or(needed);
         if memory_mib < needed {
             let reason = format!(

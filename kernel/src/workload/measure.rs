@@ -14,6 +14,9 @@ static MARKS: Once<Box<[AtomicU64]>> = Once::new();
 static COUNTERS: Once<Box<[AtomicU64]>> = Once::new();
 static HISTOGRAMS: Once<Box<[IrqLock<Measured, ThisCpu>]>> = Once::new();
 
+/// Memory that a histogram takes.
+pub(super) const BYTES: usize = size_of::<IrqLock<Measured, ThisCpu>>();
+
 struct Measured {
     histogram: Histogram<TIME_BUCKETS>,
     /// What the counter said that was last sampled into it.

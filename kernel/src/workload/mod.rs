@@ -26,6 +26,7 @@ pub(crate) use progress::starts as task_starts;
 
 use abi::{CpuSet, Op, Program, Resources, Scenario};
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use spin::Once;
 
 static PROGRAMS: Once<Box<[Program]>> = Once::new();
@@ -56,6 +57,20 @@ pub(crate) fn init(scenario: &Scenario) {
     timer::init(*timers);
     measure::init(*marks, *counters, *histograms);
     pool::init(*pools, &scenario.tasks);
+}
+
+/// Memory that [`init`] takes.
+pub(crate) fn bytes(scenario: &Scenario) -> usize {
+    let resources = &scenario.resources;
+    let small = resources.semaphores + resources.mutexes + resources.conditions;
+    let small = small + resources.timers + resources.marks + resources.counters;
+    let small = small as usize + resources.barriers.len() + resources.pipes.len();
+    let operations: usize = scenario.programs.iter().map(Vec::len).sum();
+    // None of the small ones is larger than a cache line.
+    small * 64
+        + resources.histograms as usize * measure::BYTES
+        + operations * size_of::<Op>()
+        + resources.cpu_sets.len() * size_of::<CpuSet>()
 }
 
 fn program(number: u32) -> &'static [Op] {

@@ -1,7 +1,7 @@
 //! The command line of one guest.
 
 use super::{Qemu, Version};
-use abi::{Burn, Clock, exit};
+use abi::{Burn, Clock, Scenario, exit};
 use std::{ffi::OsString, path::PathBuf};
 
 /// What executes the guest's instructions.
@@ -68,11 +68,19 @@ pub(crate) fn is_fair_to_spinning_cpus(version: Version) -> bool {
     version >= Version { major: 8, minor: 1, patch: 0 }
 }
 
-/// Memory that a guest with so many CPUs and tasks needs: the kernel and its image, a stack and
-/// histograms for each CPU and task, and a counter of each task on each CPU.
-pub fn memory_mib(cpus: usize, tasks: usize) -> u32 {
+/// Memory that the guest of a scenario needs: the kernel and its image, a stack and histograms for
+/// each CPU and task, a node of each task on each CPU, what the programs share, and the programs
+/// themselves, in the ramdisk and twice more.
+pub(crate) fn memory_mib(scenario: &Scenario) -> u32 {
     const MIB: usize = 1 << 20;
+    let (cpus, tasks) = (scenario.cpus as usize, scenario.tasks.len());
+    let operations: usize = scenario.programs.iter().map(Vec::len).sum();
+    let resources = &scenario.resources;
+    let small = resources.semaphores + resources.mutexes + resources.conditions;
+    let small = small + resources.timers + resources.marks + resources.counters;
+    let small = small as usize + resources.barriers.len() + resources.pipes.len();
     let bytes = 32 * MIB + cpus * MIB / 2 + tasks * (64 << 10) + cpus * tasks * 256;
+    let bytes = bytes + resources.histograms as usize * (12 << 10) + small * 64 + operations * 96;
     bytes.div_ceil(MIB) as u32
 }
 
@@ -131,8 +139,12 @@ mod tests {
 
     #[test]
     fn memory_of_a_large_guest_stays_small() {
-        assert!(memory_mib(64, 128) <= 128);
-        assert!(memory_mib(1, 2) >= 32);
+        let needed = |cpus, hogs| {
+            let plan = crate::Experiment::new().smp(cpus).hogs(hogs).plan();
+            plan.expect("all is in range").memory_mib
+        };
+        assert!(needed(64, 128) <= 128);
+        assert!(needed(1, 2) >= 32);
     }
 
     #[test]

@@ -97,7 +97,8 @@ fn too_little_memory_is_refused_with_what_is_needed() {
     let error = experiment.run().expect_err("16 MiB are not enough");
     let Error::Refused(refusal) = error else { panic!("{error}") };
     assert_eq!((refusal.flag, refusal.value.as_str()), ("--memory", "16"));
-    let needed = runner::qemu::memory_mib(64, 128);
+    experiment.host.memory_mib = None;
+    let needed = experiment.plan().expect("all is well without the flag").memory_mib;
     assert!(refusal.reason.contains(&format!("need {needed} MiB")), "{refusal}");
 }
 
