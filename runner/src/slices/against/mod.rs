@@ -43,7 +43,7 @@ const IRQ_COST_NS: u64 = 2580 * 8;
 const HOUSEKEEPING_RUN_NS: u64 = 50_000;
 /// How often it wakes, with the tick.
 const HOUSEKEEPING_PERIOD_NS: u64 = 1_000_000_000;
-/// Its first wake-up, with a tick at every HZ. Fitted: the best of 500 to 550 ms, see
+/// Its first wake-up, with a tick at every HZ. Fitted: the best of six at HZ=100, see
 /// `docs/against-linux.md`.
 const HOUSEKEEPING_START_NS: u64 = 510_000_000;
 /// Run time of the background task at each wake-up.
