@@ -65,8 +65,8 @@ fn unknown_names_get_the_nearest() {
 #[test]
 fn tasks_that_cannot_be() {
     refused(&["run"], &["there is no task", "--hogs"]);
-    refused(&["run", "--hogs", "5000"], &["--hogs", "0 to 4096"]);
-    refused(&["run", "--hogs", "4000", "--pairs", "100"], &["4200 tasks", "at most 4096"]);
+    refused(&["run", "--hogs", "50000"], &["--hogs", "0 to 20000"]);
+    refused(&["run", "--hogs", "19000", "--pairs", "600"], &["20200 tasks", "at most 20000"]);
     refused(&["run", "--bursts", "2:1ms"], &["--bursts", "COUNT:RUN:SLEEP"]);
     refused(&["run", "--bursts", "2:0:1ms"], &["--bursts 0s", "1us to 3600s"]);
     refused(&["run", "--background", "0:1ms"], &["--background", "0.01 to 100000"]);
