@@ -3,10 +3,12 @@
 use crate::{
     cli::{BootArgs, Cli, Command, RunArgs, SlicesArgs},
     doctor,
-    error::{EXIT_EXPECTATION, Error},
+    error::{EXIT_EXPECTATION, EXIT_USAGE, Error, SetupError},
     expect::Verdict,
-    experiment::Experiment,
+    experiment::{Experiment, RunResult},
     jitter, listing,
+    mixes::{self, OptionsError},
+    repeat,
     report::{self, JsonSink},
     slices,
 };
@@ -21,6 +23,7 @@ pub fn execute(cli: Cli) -> Result<u8, Error> {
         Command::Slices(arguments) => slices::execute(&arguments),
         Command::Run(arguments) => run(&arguments),
         Command::Jitter(arguments) => jitter::execute(&arguments),
+        Command::Mixes => show(&mixes::listing()),
         Command::Features => show(&listing::features()),
         Command::Presets { compare } => match compare[..] {
             [a, b] => show(&listing::difference(a, b)),
@@ -37,27 +40,77 @@ fn show(text: &str) -> Result<u8, Error> {
 }
 
 fn run(arguments: &RunArgs) -> Result<u8, Error> {
-    let experiment = arguments.experiment()?;
-    run_and_report(&experiment, arguments.json.as_deref())
+    let mix = match arguments.mix() {
+        Ok(mix) => mix,
+        Err(OptionsError::Refused(refusal)) => return Err(refusal.into()),
+        Err(OptionsError::Usage(usage)) => return tell(&usage),
+    };
+    let experiment = arguments.experiment(mix.as_ref())?;
+    let output = Output { json: arguments.json.as_deref(), mix, times: arguments.repeat };
+    run_and_report(&experiment, &output)
+}
+
+/// Prints help, or what is wrong with options.
+fn tell(usage: &clap::Error) -> Result<u8, Error> {
+    usage.print().map_err(SetupError::system("write the help"))?;
+    Ok(if usage.use_stderr() { EXIT_USAGE } else { 0 })
 }
 
 fn boot(arguments: &BootArgs) -> Result<u8, Error> {
     let experiment = arguments.experiment()?;
-    run_and_report(&experiment, arguments.run.json.as_deref())
+    let json = arguments.run.json.as_deref();
+    run_and_report(&experiment, &Output { json, mix: None, times: 1 })
 }
 
-fn run_and_report(experiment: &Experiment, json: Option<&Path>) -> Result<u8, Error> {
+/// What is made of a run.
+struct Output<'a> {
+    json: Option<&'a Path>,
+    mix: Option<mixes::Prepared>,
+    /// How many seeds.
+    times: u32,
+}
+
+fn run_and_report(experiment: &Experiment, output: &Output<'_>) -> Result<u8, Error> {
     experiment.plan()?;
-    let sink = JsonSink::prepare(json)?;
-    let result = experiment.run()?;
-    let document = result.document();
-    let to_stderr = sink.is_stdout();
-    sink.write(&document)?;
-    if !experiment.host.quiet {
-        report::print(&report::explain(&result), to_stderr)?;
-        report::print(&report::render(&document), to_stderr)?;
+    let sink = JsonSink::prepare(output.json)?;
+    let repeat::Finished { results, error } = repeat::run(experiment, output.times)?;
+    // What finished is worth having, whatever ended the rest.
+    if let (Some(document), Some(first)) =
+        (repeat::document(&results, output.times), results.first())
+    {
+        let to_stderr = sink.is_stdout();
+        sink.write(&document)?;
+        if let Some(mix) = &output.mix {
+            print_originals(mix, &results, to_stderr)?;
+        }
+        if !experiment.host.quiet {
+            let tasks = match output.mix {
+                Some(_) if !experiment.host.verbose => report::Tasks::Hidden,
+                _ => report::Tasks::Shown,
+            };
+            report::print(&report::explain(first), to_stderr)?;
+            report::print(&report::render(&document, tasks), to_stderr)?;
+        }
+        if error.is_none() {
+            return Ok(exit_code(document.verdict));
+        }
     }
-    Ok(exit_code(document.verdict))
+    Err(error.unwrap_or(Error::Interrupted { after_s: 0.0, console: Vec::new() }))
+}
+
+/// What the tool that a mix is named after would print of each run.
+fn print_originals(
+    mix: &mixes::Prepared,
+    results: &[RunResult],
+    to_stderr: bool,
+) -> Result<(), Error> {
+    for result in results {
+        match mix.original(result) {
+            Ok(text) => report::print(&(text + "\n"), to_stderr)?,
+            Err(reason) => anstream::eprintln!("error: {reason}"),
+        }
+    }
+    Ok(())
 }
 
 /// Success unless an expectation did not hold.

@@ -5,7 +5,7 @@
 //! parallel), late and lost ticks say nothing about the kernel. Then the verdict is
 //! `inconclusive`, with the reason in words.
 
-use crate::{experiment::RunResult, qemu, records::Records, units};
+use crate::{experiment::RunResult, qemu, records::Records, units, workload::Goal};
 use abi::{
     Burn, Clock, NohzMode, Op,
     record::{Cpu, Ending, Wait, Waits},
@@ -109,6 +109,7 @@ pub(crate) fn judge(result: &RunResult) -> Judgement {
         list.push(zero("lag violations", result.records.total.lag_violations, !is_virtual));
     }
     list.push(progress(result));
+    list.extend(result.plan.goals.iter().map(|goal| reached(goal, &result.records)));
     if scenario.resources.pools > 0 {
         list.push(zero(
             "spawns that found no task left",
@@ -124,6 +125,20 @@ pub(crate) fn judge(result: &RunResult) -> Judgement {
     let farthest = accounted.max_by_key(|time| time.abs_diff(elapsed_ns)).unwrap_or(0);
     list.push(same_time("busy + idle = elapsed on each CPU", elapsed_ns, farthest));
     Judgement::new(list, host_enters(result))
+}
+
+/// Whether what was to be done was done before the run's time was over.
+fn reached(goal: &Goal, records: &Records) -> Expectation {
+    let done = goal.done(records);
+    let got = match goal.reached_ns(records) {
+        Some(ns) => format!("{done} by {}", units::exact_unsigned(ns)),
+        None => {
+            let end = units::exact_unsigned(records.total.elapsed_ns);
+            format!("{done} when the run ended at {end}; raise --duration")
+        }
+    };
+    let (expected, ok) = (goal.times.to_string(), done >= goal.times);
+    Expectation { what: goal.what, expected, got, ok, is_timing: false }
 }
 
 /// Tasks named in one line.

@@ -15,7 +15,7 @@ use crate::{
     qemu::{self, Accel, Launch, Qemu},
     records::{Records, Shape},
     report::Document,
-    workload::{Metric, MetricSpec, Shared, Workload},
+    workload::{Goal, Metric, MetricSpec, Shared, Workload},
 };
 use abi::{Burn, Clock, Scenario};
 use eevdf::{Feature, Preset, Rules};
@@ -168,9 +168,9 @@ impl Experiment {
             );
             return Err(Refusal::new("--memory", memory_mib, reason).into());
         }
-        let Workload { shared, metrics, .. } = self.workload.clone();
+        let Workload { shared, metrics, goals, .. } = self.workload.clone();
         let scaling = self.config.scaling;
-        Ok(Plan { scenario, rules, accel, memory_mib, scaling, shared, metrics })
+        Ok(Plan { scenario, rules, accel, memory_mib, scaling, shared, metrics, goals })
     }
 
     /// Builds the kernel if needed, boots it, and waits for its complete report.
@@ -268,6 +268,8 @@ pub struct Plan {
     pub shared: Shared,
     /// What they measure.
     pub metrics: Vec<MetricSpec>,
+    /// What they have to have done at the end.
+    pub goals: Vec<Goal>,
 }
 
 /// What one run of a guest gave.

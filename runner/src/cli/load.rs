@@ -67,12 +67,12 @@ impl LoadArgs {
         given.into_iter().find(|&(_, is_given)| is_given).map(|(flag, _)| flag)
     }
 
-    /// The tasks that the flags describe.
+    /// The tasks that the flags describe, after those that are there already; lists of nice
+    /// values and the like apply to all of them.
     ///
     /// # Errors
     /// A time out of range.
-    pub fn workload(&self) -> Result<Workload, Refusal> {
-        let mut load = Workload::default();
+    pub fn workload(&self, mut load: Workload) -> Result<Workload, Refusal> {
         load.hogs(self.hogs);
         for &(count, run_ns, sleep_ns) in &self.bursts {
             load.bursts(count, run_ns, sleep_ns)?;

@@ -9,9 +9,11 @@ mod values;
 
 pub use common::{HostArgs, MachineArgs};
 pub use load::LoadArgs;
+pub(crate) use values::{pin, unknown, whole};
 
 use crate::{
-    config::Config, error::Refusal, experiment::Experiment, rtapp, units, workload::Workload,
+    config::Config, error::Refusal, experiment::Experiment, mixes, mixes::OptionsError, rtapp,
+    units, workload::Workload,
 };
 use clap::{Args, Parser, Subcommand};
 use eevdf::SliceRule;
@@ -36,11 +38,14 @@ pub enum Command {
     /// Does the base slice matter when it is shorter than a tick? The published table of slices
     /// at HZ=1000 and HZ=100, measured again
     Slices(SlicesArgs),
-    /// Run one scenario, an rt-app file or made of the load flags, and report on every task and CPU
+    /// Run one scenario, an rt-app file, a built-in mix or made of the load flags, and report on
+    /// every task and CPU
     Run(RunArgs),
     /// What the host's real tick jitter does to slices: tick intervals and stint lengths under
     /// the real clock
     Jitter(JitterArgs),
+    /// The built-in mixes: benchmarks that kernel developers quote, for `run --mix`
+    Mixes,
     /// The scheduler features, what they do and which versions have them
     Features,
     /// The Linux versions whose rules can be reproduced, or what differs between two of them
@@ -99,6 +104,13 @@ pub struct RunArgs {
     /// Workload in the format of rt-app (`-`: from stdin), instead of load flags; see docs/rt-app.md
     #[arg(value_name = "FILE.json")]
     pub workload: Option<PathBuf>,
+    /// Built-in mix to run, such as hackbench or schbench; `slicelab mixes` lists them. Tasks of
+    /// the load flags run beside it
+    #[arg(long, value_name = "NAME", conflicts_with = "workload")]
+    pub mix: Option<String>,
+    /// Options of the mix, those of the tool it is named after; `-- --help` explains them
+    #[arg(last = true, value_name = "OPTIONS", requires = "mix")]
+    pub mix_options: Vec<String>,
     /// The tasks.
     #[command(flatten)]
     pub load: LoadArgs,
@@ -116,6 +128,9 @@ pub struct RunArgs {
     /// that nobody is switched at (one CPU, virtual clock: 1 ns = 1 instruction)
     #[arg(long, help_heading = "Output")]
     pub kernel_cost: bool,
+    /// Run with so many seeds, from --seed on, and add mean, median and CV to each metric
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::repeats, allow_hyphen_values = true, help_heading = "Output")]
+    pub repeat: u32,
     /// Also write the result document (`-`: to stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
@@ -125,21 +140,39 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    /// The experiment that the flags describe.
+    /// The mix with its options, if there is one.
+    ///
+    /// # Errors
+    /// No such mix, or options that are not its own; `--help` is one of those.
+    pub fn mix(&self) -> Result<Option<mixes::Prepared>, OptionsError> {
+        let Some(name) = &self.mix else { return Ok(None) };
+        let machine = mixes::Machine::new(&self.machine.config(), self.machine.duration);
+        mixes::prepare(name, &self.mix_options, &machine).map(Some)
+    }
+
+    /// The experiment that the flags describe, around the tasks of a mix if there is one.
     ///
     /// # Errors
     /// A value that no machine can have.
-    pub fn experiment(&self) -> Result<Experiment, crate::error::Refusal> {
+    pub fn experiment(&self, mix: Option<&mixes::Prepared>) -> Result<Experiment, Refusal> {
         let mut config = Config {
             explain: self.explain,
             check_invariants: self.check_invariants,
             kernel_cost: self.kernel_cost,
             ..self.machine.config()
         };
-        let workload = match &self.workload {
-            None => self.load.workload()?,
-            Some(path) => self.described_by(path, &mut config)?,
+        let workload = match (mix, &self.workload) {
+            (Some(mix), _) => {
+                config.duration_ns = mix.duration_ns;
+                self.load.workload(mix.workload.clone())?
+            }
+            (None, None) => self.load.workload(Workload::default())?,
+            (None, Some(path)) => self.described_by(path, &mut config)?,
         };
+        if self.repeat > 1 && workload.metrics.is_empty() {
+            let reason = "this load measures nothing that could be compared; --mix does";
+            return Err(Refusal::new("--repeat", self.repeat, reason));
+        }
         Ok(Experiment { config, workload, host: self.host.host() })
     }
 
@@ -217,8 +250,8 @@ impl BootArgs {
     ///
     /// # Errors
     /// A value that no machine can have.
-    pub fn experiment(&self) -> Result<Experiment, crate::error::Refusal> {
-        let mut experiment = self.run.experiment()?;
+    pub fn experiment(&self) -> Result<Experiment, Refusal> {
+        let mut experiment = self.run.experiment(None)?;
         if experiment.workload.tasks().is_empty() {
             experiment.workload.hogs(2);
         }

@@ -1,6 +1,6 @@
 //! Readers of flag values. Each error says what would be right; clap adds flag and value.
 
-use crate::{config, units, workload};
+use crate::{config, repeat, units, workload};
 use abi::{
     Burn, Clock, CpuSet, Crash, MAX_CPUS, NohzMode, Preempt, Steal, TickMode, scenario::Policy,
 };
@@ -36,6 +36,11 @@ pub(super) fn hz(text: &str) -> Result<u32, String> {
     whole(text, &config::HZ)
 }
 
+/// How often a run is repeated.
+pub(super) fn repeats(text: &str) -> Result<u32, String> {
+    whole(text, &repeat::TIMES)
+}
+
 /// Guest memory, MiB.
 pub(super) fn memory(text: &str) -> Result<u32, String> {
     whole(text, &config::MEMORY_MIB)
@@ -46,7 +51,7 @@ pub(super) fn seed(text: &str) -> Result<u64, String> {
     whole(text, &(0..=u64::MAX))
 }
 
-fn whole<T>(text: &str, range: &RangeInclusive<T>) -> Result<T, String>
+pub(crate) fn whole<T>(text: &str, range: &RangeInclusive<T>) -> Result<T, String>
 where
     T: FromStr + PartialOrd + Display,
 {
@@ -165,7 +170,7 @@ pub(super) fn slice(text: &str) -> Result<Option<u64>, String> {
 }
 
 /// A CPU, a range of CPUs, or `-` for all.
-pub(super) fn pin(text: &str) -> Result<Option<CpuSet>, String> {
+pub(crate) fn pin(text: &str) -> Result<Option<CpuSet>, String> {
     if text == "-" || text == "any" {
         return Ok(None);
     }
@@ -249,7 +254,7 @@ fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
 }
 
 /// Says what is known instead, the nearest first.
-fn unknown(text: &str, known: &[&str]) -> String {
+pub(crate) fn unknown(text: &str, known: &[&str]) -> String {
     let known_list = known.join(", ");
     let similar = |name: &&&str| strsim::damerau_levenshtein(text, name);
     match known.iter().min_by_key(similar).filter(|name| similar(name) <= 1 + name.len() / 3) {

@@ -48,6 +48,11 @@ const fn shift(burn: Burn) -> u32 {
     }
 }
 
+/// Guest time per instruction under the virtual clock, ns.
+pub const fn ns_per_instruction(burn: Burn) -> u64 {
+    1 << shift(burn)
+}
+
 /// The CPU model: all that the accelerator has, under the virtual clock without timers that are
 /// programmed through model-specific registers.
 ///

@@ -6,7 +6,7 @@ mod command;
 mod find;
 mod process;
 
-pub use command::Accel;
+pub use command::{Accel, ns_per_instruction};
 pub(crate) use command::{Launch, command_line, is_fair_to_spinning_cpus, memory_mib, printable};
 pub use find::{Qemu, Version, kvm_usable};
 pub(crate) use process::{Finished, default_limit, flood_limit, run};

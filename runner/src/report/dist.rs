@@ -42,6 +42,7 @@ impl Dist {
     /// One of its figures; nothing without values.
     pub(crate) fn stat(&self, stat: Stat) -> Option<f64> {
         let value = match stat {
+            Stat::Min => self.min as f64,
             Stat::Mean => self.mean,
             Stat::P50 => self.p50 as f64,
             Stat::P90 => self.p90 as f64,

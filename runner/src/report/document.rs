@@ -11,6 +11,7 @@ use crate::{
     expect::{Expectation, Judgement, Verdict, expected_ticks},
     experiment::RunResult,
     records::{CpuRecords, TaskRecords},
+    repeat::Repeats,
     workload::Metric,
 };
 use abi::{Burn, Clock, NohzMode, Preempt, Scenario, TaskSpec, TickMode, scenario::Policy};
@@ -46,6 +47,9 @@ pub struct Document {
     /// What the workload measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<Metric>,
+    /// Which runs the metrics are of, where there were several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Repeats>,
     /// What `--explain` asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<DecisionDocument>,
@@ -221,6 +225,7 @@ impl Document {
                 .map(|cpu| CpuDocument::new(cpu, &result.plan.scenario, elapsed_ns))
                 .collect(),
             metrics: result.metrics(),
+            repeat: None,
             decisions: explain::documents(result),
             tasks: specs
                 .iter()

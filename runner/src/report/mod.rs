@@ -4,6 +4,7 @@ mod dist;
 mod document;
 mod explain;
 mod histogram;
+mod metrics;
 mod output;
 mod text;
 
@@ -18,4 +19,4 @@ pub use explain::{CandidateDocument, DecisionDocument};
 pub(crate) use histogram::bars;
 pub use output::JsonSink;
 pub(crate) use output::{print, table};
-pub(crate) use text::{render, verdict_word};
+pub(crate) use text::{Tasks, render, verdict_word};

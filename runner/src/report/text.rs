@@ -1,10 +1,11 @@
 //! One run for the terminal: what was run, the tasks, the CPUs, the verdict and why.
 
-use super::{Document, TaskDocument, output::table};
+use super::{Document, TaskDocument, metrics, output::table};
 use crate::{
     expect::{Expectation, Verdict},
     units,
 };
+use abi::record::Ending;
 use anstyle::{AnsiColor, Style};
 use std::fmt::Write;
 
@@ -13,12 +14,27 @@ const CPUS_SHOWN: usize = 16;
 /// Tasks shown one by one.
 const TASKS_SHOWN: usize = 64;
 
+/// Whether there is a line for each task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tasks {
+    /// There is.
+    Shown,
+    /// There is not: they are many and alike.
+    Hidden,
+}
+
 /// Renders a run.
-pub(crate) fn render(document: &Document) -> String {
+pub(crate) fn render(document: &Document, are: Tasks) -> String {
     let mut text = header(document);
     text.push('\n');
-    text.push_str(&tasks(document));
-    text.push('\n');
+    if !document.metrics.is_empty() {
+        text.push_str(&metrics::table_of(document));
+        text.push('\n');
+    }
+    if are == Tasks::Shown {
+        text.push_str(&tasks(document));
+        text.push('\n');
+    }
     text.push_str(&cpus(document));
     text.push('\n');
     text.push_str(&verdict(document));
@@ -39,8 +55,10 @@ pub(crate) fn verdict_word(verdict: Verdict) -> String {
 fn header(document: &Document) -> String {
     let config = &document.config;
     let plural = if config.cpus == 1 { "" } else { "s" };
+    // One that ended by itself could have taken longer.
+    let limit = if document.totals.ending == Ending::Time.word() { "" } else { "at most " };
     let mut line = format!(
-        "{} on {} CPU{plural}, HZ={}, base slice {}, {} of {} time, {} burn, seed {}",
+        "{} on {} CPU{plural}, HZ={}, base slice {}, {limit}{} of {} time, {} burn, seed {}",
         config.preset,
         config.cpus,
         config.hz,

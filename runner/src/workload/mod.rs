@@ -8,7 +8,7 @@ mod metric;
 mod shared;
 
 pub use loads::WAKE_RATE;
-pub use metric::{Better, Metric, MetricSpec, Reading, Stat};
+pub use metric::{Better, Goal, Metric, MetricSpec, Reading, Stat};
 pub use shared::Shared;
 
 use crate::{error::Refusal, units};
@@ -49,6 +49,8 @@ pub struct Workload {
     pub shared: Shared,
     /// What a run of it measures.
     pub metrics: Vec<MetricSpec>,
+    /// What a run of it has to have done at its end.
+    pub goals: Vec<Goal>,
     /// How many tasks there are of each kind of load.
     kinds: HashMap<&'static str, usize>,
 }
@@ -115,7 +117,7 @@ impl Workload {
     /// The first value that is out of range.
     pub fn specs(&self, cpus: u32) -> Result<Specs, Refusal> {
         if self.tasks.iter().all(|task| task.pool.is_some()) {
-            let reason = "there is no task; give at least one of --hogs, --bursts, --pairs, --background, --yielders";
+            let reason = "there is no task; give at least one of --hogs, --bursts, --pairs, --background, --yielders, or a --mix";
             return Err(Refusal::new("workload", "(empty)", reason));
         }
         if self.tasks.len() > MAX_TASKS {
