@@ -1,0 +1,61 @@
+//! Built-in mixes on the command line: what is refused before anything starts, and help.
+
+mod support;
+
+use support::{FakeQemu, slicelab};
+
+/// Exit code, stdout and stderr; fails if a guest was started.
+#[track_caller]
+fn said(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let qemu = FakeQemu::new("touch \"$HERE/started\"; exit 33");
+    let output = slicelab(&qemu.path()).args(arguments).output().expect("started");
+    assert!(!qemu.folder().join("started").exists(), "{arguments:?} started a guest");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[track_caller]
+fn refused(arguments: &[&str], words: &[&str]) {
+    let (code, _, text) = said(&[&["run", "--mix"], arguments].concat());
+    assert_eq!(code, Some(2), "{arguments:?}: {text}");
+    for word in words {
+        assert!(text.contains(word), "{arguments:?}: `{word}` is not in: {text}");
+    }
+}
+
+#[test]
+fn mixes_and_options_that_are_not() {
+    refused(&["nope"], &["--mix nope", "hackbench", "cyclictest", "slicelab mixes"]);
+    refused(&["hackbench", "--", "-m", "3"], &["'-m'", "--mix hackbench"]);
+    refused(&["hackbench", "--", "-g", "0"], &["'0'", "-g", "from 1 to 10000"]);
+    refused(&["hackbench", "--", "-g", "1000"], &["-g 1000", "40000 tasks", "20000"]);
+    refused(&["hackbench", "--", "-s", "65537"], &["'65537'", "from 1 to 65536"]);
+    refused(&["pipe", "--", "-l", "99999999999999999999"], &["-l", "from 1 to 1000000000"]);
+    refused(&["schbench", "--", "-M", "auto"], &["-M auto", "raise --smp"]);
+    refused(&["schbench", "--", "-M", "9"], &["--pin 9", "only cpu0"]);
+    refused(&["schbench", "--duration", "5s", "--", "-r", "6"], &["-r 6s", "--duration 5s"]);
+    refused(&["hogs", "--", "-t", "5h"], &["-t", "'5h'", "unknown unit"]);
+    refused(&["hackbench", "--repeat", "0"], &["--repeat", "'0'", "from 1 to 1000"]);
+    refused(&["pipe", "--repeat", "2", "--seed", "18446744073709551615"], &["--seed", "2 seeds"]);
+}
+
+#[test]
+fn options_belong_to_a_mix_and_repeats_to_figures() {
+    let (code, _, text) = said(&["run", "--hogs", "2", "--", "-g", "1"]);
+    assert_eq!(code, Some(2));
+    assert!(text.contains("--mix"), "{text}");
+    let (code, _, text) = said(&["run", "--hogs", "2", "--repeat", "3"]);
+    assert_eq!(code, Some(2));
+    assert!(text.contains("--repeat 3: this load measures nothing"), "{text}");
+}
+
+#[test]
+fn help_says_what_every_option_is_for() {
+    let (code, text, _) = said(&["run", "--mix", "cyclictest", "--", "--help"]);
+    assert_eq!(code, Some(0));
+    for word in ["-t", "-i", "-d", "-l", "-h", "[default: 1000]", "--mix cyclictest --"] {
+        assert!(text.contains(word), "`{word}` is not in: {text}");
+    }
+    let (code, text, _) = said(&["mixes"]);
+    assert_eq!((code, text.lines().count()), (Some(0), 14), "{text}");
+}

@@ -1,0 +1,194 @@
+//! Built-in mixes: how often each thing happens is known beforehand, and under the virtual clock
+//! so is when.
+
+use abi::record::Ending;
+use runner::{
+    Config, RunResult,
+    expect::Verdict,
+    mixes::{self, Machine, Prepared},
+    workload::Metric,
+};
+use tests::{MS, US, moments, run, run_passing, task};
+
+/// Composes and runs a mix on so many CPUs, and checks what must hold in every run.
+#[track_caller]
+fn mix(name: &str, cpus: u32, options: &[&str]) -> (Prepared, RunResult) {
+    let options: Vec<_> = options.iter().map(|&option| option.to_owned()).collect();
+    let prepared = mixes::prepare(name, &options, &Machine { cpus, ..Machine::small() })
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    let result = run_passing(&prepared.experiment(Config { cpus, ..Config::default() }));
+    (prepared, result)
+}
+
+#[track_caller]
+fn value(result: &RunResult, name: &str) -> f64 {
+    let metrics = result.metrics();
+    let of_name = |metric: &&Metric| metric.name == name;
+    let metric = metrics.iter().find(of_name).unwrap_or_else(|| panic!("there is no {name}"));
+    metric.value.unwrap_or_else(|| panic!("{name} was not measured"))
+}
+
+/// Every message arrives, on one CPU and on four, and the run ends with the last of them.
+#[test]
+fn hackbench_passes_every_message() {
+    for cpus in [1, 4] {
+        let options = ["-g", "2", "-f", "5", "-l", "20", "--op-cost", "1us"];
+        let (prepared, result) = mix("hackbench", cpus, &options);
+        assert_eq!(result.records.total.ending, Ending::Done);
+        assert_eq!(value(&result, "messages"), 2.0 * 5.0 * 5.0 * 20.0);
+        // A thousand messages, each written and read in 1 us.
+        let busy_ns: u64 = result.records.cpus.iter().map(|cpu| cpu.counters.busy_ns).sum();
+        assert_eq!(busy_ns, 2 * MS, "on {cpus} CPUs");
+        let text = prepared.original(&result).expect("it has finished");
+        assert!(text.contains("using 10 file descriptors each (== 20 tasks)"), "{text}");
+        if cpus == 1 {
+            assert!(text.ends_with("\nTime: 0.002\n"), "{text}");
+        }
+    }
+}
+
+/// A limit that is too short is said, and gives no result.
+#[test]
+fn work_that_is_cut_off_has_no_result() {
+    let options = ["-g", "1", "-l", "1000"].map(str::to_owned);
+    let machine = Machine { duration_ns: Some(5 * MS), ..Machine::small() };
+    let prepared = mixes::prepare("hackbench", &options, &machine).expect("fine");
+    let result = run(&prepared.experiment(Config::default()));
+    let judgement = result.judge();
+    assert_eq!(judgement.verdict, Verdict::Fail);
+    let goal = judgement.expectations.iter().find(|goal| goal.what == "tasks finished");
+    assert_eq!(
+        goal.map(|goal| goal.got.as_str()),
+        Some("0 when the run ended at 5ms; raise --duration")
+    );
+    let reason = prepared.original(&result).expect_err("nothing has finished");
+    assert_eq!(reason, "hackbench has no result: 0 of 40 tasks finished when the run ended at 5ms");
+    assert_eq!(result.metrics()[0].value, None);
+}
+
+/// Workers on CPUs of their own: each request takes its think time and its work, and nobody
+/// ever waits.
+#[test]
+fn schbench_counts_requests() {
+    let options = ["-m", "1", "-t", "3", "-M", "auto", "-n", "1", "-s", "100", "-r", "1"];
+    let (prepared, result) = mix("schbench", 4, &options);
+    // Asking, being answered, going to sleep, and the work.
+    let request_ns = 100 * US + 775 + 3_372_800;
+    assert_eq!(value(&result, "request_latency_p99"), request_ns as f64 / 1e3);
+    let round_ns = request_ns + 2 * 775;
+    let each = 1_000 * MS / round_ns;
+    assert_eq!(value(&result, "requests"), (3 * each) as f64);
+    assert_eq!(task(&result, "worker0.0").counters.migrations, 0);
+    let text = prepared.original(&result).expect("a run for a time always has a result");
+    let lines: Vec<_> = text.lines().collect();
+    assert_eq!(
+        lines[0],
+        format!(
+            "Wakeup Latencies percentiles (usec) runtime 1 (s) ({} total samples)",
+            3 * (each + 1)
+        )
+    );
+    assert!(lines[14].starts_with(&format!("\t* 50.0th: {}", 3 * each)), "{text}");
+    assert_eq!(lines[17], format!("average rps: {}.00", 3 * each));
+}
+
+/// More workers than CPUs: a lock of the CPU is waited for, and nothing is stuck.
+#[test]
+fn schbench_survives_contended_locks() {
+    let (_, result) = mix("schbench", 2, &["-m", "2", "-t", "8", "-r", "500ms"]);
+    // Two CPUs, 16.864 ms of work for each request.
+    let requests = value(&result, "requests");
+    assert!((40.0..=59.0).contains(&requests), "{requests} requests");
+}
+
+/// On one CPU a run counts the kernel's own instructions: some thousand for two switches.
+#[test]
+fn pipe_counts_instructions() {
+    let (prepared, result) = mix("pipe", 1, &["-l", "2000"]);
+    let own = value(&result, "instructions_per_round_trip");
+    assert!((500.0..20_000.0).contains(&own), "{own} instructions");
+    let text = prepared.original(&result).expect("it has finished");
+    assert!(text.contains("# Linux in the same QEMU: 7418 (6.12.117, shift 0)"), "{text}");
+}
+
+/// With costs of its own every round trip takes the same time. On two CPUs each side pays for its
+/// read while the other one writes.
+#[test]
+fn pipe_takes_what_its_operations_cost() {
+    for (cpus, us) in [(1, 80.0), (2, 40.0)] {
+        let (_, result) = mix("pipe", cpus, &["-l", "500", "--op-cost", "20us"]);
+        assert_eq!(value(&result, "usecs_per_op"), us, "on {cpus} CPUs");
+    }
+}
+
+#[test]
+fn yields_switch_every_time() {
+    let (_, result) = mix("yield", 1, &["-l", "2000"]);
+    let switches: u64 = result.records.tasks.iter().map(|task| task.counters.yields).sum();
+    assert!(switches >= 3_900, "{switches} switches in 4000 yields");
+    let (_, result) = mix("yield", 1, &["-y", "3", "-l", "500", "--op-cost", "20us"]);
+    assert_eq!(value(&result, "ns_per_yield"), 20_000.0);
+}
+
+#[test]
+fn pairs_exchange_at_a_fixed_rate() {
+    let (prepared, result) = mix("rr", 2, &["-l", "50ms", "--op-cost", "20us"]);
+    // A write on each side; reads are paid for meanwhile. The last answer comes with the end.
+    assert_eq!(value(&result, "transactions_per_second"), 24_980.0);
+    let text = prepared.original(&result).expect("a run for a time always has a result");
+    assert!(text.contains("16384  131072 1        1       0.05     24980.00"), "{text}");
+    let options = ["2", "-t", "64ms", "--op-cost", "20us", "--work", "24us", "--sizes", "100,900"];
+    let (_, result) = mix("tbench", 4, &options);
+    // A write, the work and a write: 64 us for 1000 bytes.
+    assert_eq!(value(&result, "throughput"), 31.21875);
+    let (_, result) = mix("context_switch1", 2, &["-s", "50ms", "--op-cost", "20us"]);
+    assert_eq!(value(&result, "round_trips_per_second"), 24_980.0);
+}
+
+#[test]
+fn forkstorm_starts_every_child() {
+    let options = ["-f", "2", "-l", "50", "-m", "4", "--run", "50us", "--op-cost", "10us"];
+    let (prepared, result) = mix("forkstorm", 2, &options);
+    assert_eq!(value(&result, "children"), 100.0);
+    assert_eq!(result.records.total.failed_spawns, 0);
+    assert_eq!(result.records.total.ending, Ending::Done);
+    let text = prepared.original(&result).expect("it has finished");
+    assert!(text.contains("fork                100"), "{text}");
+}
+
+/// A thread that is alone wakes at once, whatever its interval.
+#[test]
+fn cyclictest_is_on_time_on_an_idle_cpu() {
+    let (prepared, result) =
+        mix("cyclictest", 2, &["-t", "2", "-i", "1000", "-d", "500", "-l", "100"]);
+    for histogram in [0, 2] {
+        let number = histogram + 1;
+        let latencies = moments(&result.records.histograms[number]);
+        assert_eq!((latencies.count, latencies.max), (100, 0), "histogram {number}");
+    }
+    let text = prepared.original(&result).expect("it has finished");
+    assert_eq!(
+        text,
+        "T: 0 (    1) P: 0 I:1000 C:    100 Min:      0 Act:    0 Avg:    0 Max:       0\n\
+         T: 1 (    2) P: 0 I:1500 C:    100 Min:      0 Act:    0 Avg:    0 Max:       0\n"
+    );
+}
+
+/// Parts that meet after each pass: undisturbed, a pass takes its bytes by the bandwidth.
+#[test]
+fn stream_takes_what_its_bytes_take() {
+    let options = ["-n", "3", "-s", "1000000", "--bandwidth", "1000"];
+    let (prepared, result) = mix("stream", 2, &options);
+    assert_eq!(value(&result, "copy_time"), 0.008);
+    assert_eq!(value(&result, "triad_time"), 0.012);
+    let text = prepared.original(&result).expect("it has finished");
+    assert!(text.contains("Copy:             2000.0     0.008000"), "{text}");
+}
+
+#[test]
+fn hogs_take_all_there_is() {
+    let (prepared, result) = mix("hogs", 2, &["--cpu", "4", "-t", "200ms"]);
+    assert_eq!(value(&result, "bogo_ops_per_second"), 2_000.0);
+    let text = prepared.original(&result).expect("a run for a time always has a result");
+    assert!(text.contains("cpu                 400      0.20      0.40"), "{text}");
+}
