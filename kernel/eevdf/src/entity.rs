@@ -163,6 +163,14 @@ impl Entity {
         self.virtual_ns(self.slice_ns, rules)
     }
 
+    /// Tells whether a lag is positive and less than the own request: by a fortieth, since converting
+    /// a slice to virtual time may round it down by a few millionths.
+    #[inline]
+    pub(crate) fn is_owed_little(&self, lag: i64) -> bool {
+        let owed = i128::from(lag) * i128::from(self.weight());
+        (0..=i128::from(self.slice_ns) * 1000).contains(&owed)
+    }
+
     /// Returns the attributes as set.
     pub fn attr(&self) -> Attr {
         self.attr
@@ -209,3 +217,6 @@ impl Entity {
 pub(crate) fn rescale(distance: i64, from: Weight, to: Weight) -> i64 {
     (i128::from(distance) * i128::from(from.get()) / i128::from(to.get())) as i64
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,7 +42,7 @@ pub enum Violation {
     Buddy { id: EntityId },
     /// Nothing is eligible.
     NothingEligible { queued: u32 },
-    /// The sum of `w * (V - v)` is outside `[0, W)`, the rounding of V.
+    /// The sum of `w * (V - v)` is not what rounding V down by less than one took off.
     LagSum { found: i128, weight: u64 },
     /// A slice is zero, or the minimum over an empty queue.
     Slice { id: EntityId, found: u64 },
@@ -125,9 +125,12 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
             |id| i128::from(self.lag(id).unwrap_or(0)) * i128::from(self.entity_of(id).weight());
         let (found, weight) = (self.queued().map(lag).sum::<i128>(), self.total_weight());
         // V is rounded down, so the weighted lags add up to minus what the rounding took off.
-        if found > 0 || found <= -i128::from(weight) {
+        if found != -self.full_average().sum().rem_euclid(i128::from(weight)) {
             return Err(Violation::LagSum { found, weight });
         }
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

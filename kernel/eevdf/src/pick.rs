@@ -10,7 +10,7 @@ use crate::feature::Feature;
 use crate::node::{Node, Place};
 use crate::protect::Guard;
 use crate::runqueue::{Resched, RunQueue, Running};
-use crate::time::before;
+use crate::time::{before, distance};
 use crate::variant::BuddyPick;
 
 /// What the CPU is to do.
@@ -143,15 +143,15 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         self.arm_protection();
     }
 
-    /// Counts the lag of an entity that was picked if it is outside the limit. Mostly it is owed less
-    /// than its own request, which every limit allows, and that takes no division to see.
+    /// Counts the lag of an entity that was picked if it is outside the limit. No limit forbids less
+    /// than a request, which is what it mostly is, and to see that takes no division.
     fn observe_lag_of_picked(&mut self, id: EntityId) {
         let entity = self.entity_of(id);
-        let owed = self.avg_vruntime().wrapping_sub(entity.vruntime);
-        let is_small = owed < 1 << 32 && entity.slice_ns < 1 << 32;
-        // Less by a fortieth, since a limit in virtual time may be rounded down by a few millionths.
-        if !is_small || owed * u64::from(entity.weight()) > entity.slice_ns * 1000 {
+        if !entity.is_owed_little(distance(self.avg_vruntime(), entity.vruntime)) {
             self.observe_lag(id);
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -106,3 +106,6 @@ impl Tree {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! What an entity knows without a queue.
+
+use super::*;
+use crate::preset::Preset;
+use crate::variant::VtMath;
+
+fn rules(slice: SliceRule) -> Rules {
+    let mut rules = Rules::new(Preset::V7_0, 1, 1000);
+    rules.variant.slice = slice;
+    rules
+}
+
+fn attr(slice_ns: Option<u64>) -> Attr {
+    Attr { slice_ns, ..Attr::default() }
+}
+
+/// A renewed request takes over a new base slice exactly where no slice of its own is allowed and
+/// set, whatever way the attributes came.
+#[test]
+fn only_a_slice_of_its_own_survives_a_new_base_slice() {
+    for (rule, slice_ns, is_own) in [
+        (SliceRule::Custom, Some(200_000), true),
+        (SliceRule::Custom, None, false),
+        (SliceRule::BaseOnly, Some(200_000), false),
+        (SliceRule::BaseOnly, None, false),
+    ] {
+        let rules = rules(rule);
+        let first = if is_own { 200_000 } else { rules.base_slice_ns() };
+        let changed = rules.with_base_slice_ns(5_000_000);
+        let second = if is_own { 200_000 } else { 5_000_000 };
+        let new = Entity::new(attr(slice_ns), &rules);
+        let mut set = Entity::new(attr(slice_ns.xor(Some(1_000_000))), &rules);
+        set.set_attr(attr(slice_ns), &rules);
+        for mut entity in [new.fork(&rules), new, set] {
+            assert_eq!(entity.slice_ns(), first);
+            entity.refresh_slice(&changed);
+            assert_eq!(entity.slice_ns(), second, "{rule:?} {slice_ns:?}");
+        }
+    }
+}
+
+#[test]
+fn own_slices_are_clamped() {
+    let rules = rules(SliceRule::Custom);
+    for (wanted, got) in [
+        (1, MIN_SLICE_NS),
+        (MIN_SLICE_NS, MIN_SLICE_NS),
+        (MAX_SLICE_NS, MAX_SLICE_NS),
+        (u64::MAX, MAX_SLICE_NS),
+    ] {
+        assert_eq!(Entity::new(attr(Some(wanted)), &rules).slice_ns(), got);
+    }
+}
+
+/// What is called little is within a request in virtual time, rounded in either way.
+#[test]
+fn little_is_less_than_a_request() {
+    let rules = rules(SliceRule::Custom);
+    for nice in [-20, -5, 0, 5, 19] {
+        for slice_ns in [MIN_SLICE_NS, 2_800_000, MAX_SLICE_NS] {
+            let nice = Nice::new(nice).expect("between -20 and 19");
+            let attr = Attr { nice, slice_ns: Some(slice_ns), ..Attr::default() };
+            let entity = Entity::new(attr, &rules);
+            let most = (slice_ns * 1000 / u64::from(entity.weight())) as i64;
+            assert!(!entity.is_owed_little(-1));
+            assert!(entity.is_owed_little(0));
+            assert!(entity.is_owed_little(most));
+            assert!(!entity.is_owed_little(most + 1));
+            for math in [VtMath::Exact, VtMath::Reciprocal] {
+                assert!(most as u64 <= entity.weight.virtual_ns(slice_ns, math), "{attr:?}");
+            }
+        }
+    }
+    assert!(!Entity::new(Attr::default(), &rules).is_owed_little(i64::MAX));
+}
