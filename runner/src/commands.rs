@@ -82,6 +82,9 @@ fn run_and_report(experiment: &Experiment, output: &Output<'_>) -> Result<u8, Er
         sink.write(&document)?;
         if let Some(mix) = &output.mix {
             print_originals(mix, &results, to_stderr)?;
+            if !experiment.host.quiet {
+                report::print("\n", to_stderr)?;
+            }
         }
         if !experiment.host.quiet {
             let tasks = match output.mix {
@@ -106,7 +109,7 @@ fn print_originals(
 ) -> Result<(), Error> {
     for result in results {
         match mix.original(result) {
-            Ok(text) => report::print(&(text + "\n"), to_stderr)?,
+            Ok(text) => report::print(&text, to_stderr)?,
             Err(reason) => anstream::eprintln!("error: {reason}"),
         }
     }

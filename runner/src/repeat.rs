@@ -91,9 +91,10 @@ pub(crate) fn run(experiment: &Experiment, times: u32) -> Result<Finished, Error
         match result {
             Ok(result) => finished.results.push(result),
             // What broke says more than that the rest was left out.
-            Err(error) => match finished.error {
-                None | Some(Error::Interrupted { .. }) => finished.error = Some(error),
-                Some(_) => {}
+            Err(error) => match (&finished.error, &error) {
+                (Some(Error::Interrupted { .. }), Error::Interrupted { .. }) => {}
+                (None | Some(Error::Interrupted { .. }), _) => finished.error = Some(error),
+                (Some(_), _) => {}
             },
         }
     }
