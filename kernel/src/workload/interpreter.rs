@@ -42,7 +42,8 @@ impl Interpreter {
     fn new(task: &'static Task) -> Self {
         Self {
             task,
-            epoch_ns: now(),
+            // Not when it first got the CPU: timers of tasks that start together stay together.
+            epoch_ns: if task.pool.is_some() { now() } else { run::start_ns() },
             arrivals: Arrivals::new(run::config().seed, task.id),
             counters: [0; MAX_COUNTERS as usize],
             cpu_mutex: None,
@@ -84,7 +85,7 @@ impl Interpreter {
                 };
                 sched::sleep_until(task, at_ns);
             }
-            Op::Epoch => self.epoch_ns = now(),
+            Op::Epoch(ns) => self.epoch_ns = run::start_ns() + ns,
             Op::Timer { timer, period_ns, late } => {
                 let at_ns = timer::advance(timer, self.epoch_ns, period_ns, late, now());
                 sched::sleep_until(task, at_ns);

@@ -167,7 +167,10 @@ fn a_timer_counts_from_the_epoch_of_its_task() {
     let result = run_done(1, |load| {
         let timer = load.shared.timer();
         let tick = Op::Timer { timer, period_ns: 10 * MS, late: Late::Restart };
-        load.add("delayed".into(), vec![Op::SleepUntil(3 * MS), Op::Epoch, Op::Run(MS), tick]);
+        load.add(
+            "delayed".into(),
+            vec![Op::SleepUntil(3 * MS), Op::Epoch(3 * MS), Op::Run(MS), tick],
+        );
     });
     assert_eq!(elapsed_ns(&result), 13 * MS);
 }

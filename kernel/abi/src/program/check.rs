@@ -125,7 +125,7 @@ fn takes_time(body: &[Op]) -> bool {
         | Op::SetPolicy(_)
         | Op::SetSlice(_)
         | Op::SetAffinity(_)
-        | Op::Epoch
+        | Op::Epoch(_)
         | Op::Mark(_)
         | Op::Measure { .. }
         | Op::Count { .. }

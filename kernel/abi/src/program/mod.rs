@@ -48,9 +48,9 @@ pub enum Op {
         /// wheel wakes does; the others come when they come, like interrupts.
         at_tick_pct: u32,
     },
-    /// The task's own time counts from here: timers that start later do so from this time.
-    /// Without it, from the task's start.
-    Epoch,
+    /// The task's own time counts from this time of the run, in ns: timers that it starts later
+    /// do so from there. Without it, from the start of the run, or from when it was spawned.
+    Epoch(u64),
     /// Move a timer on by a period and sleep until then. A timer's first period begins at the
     /// [`Op::Epoch`] of the task that uses it first.
     Timer {

@@ -45,7 +45,7 @@ pub(super) fn of(
 ) -> Program {
     let mut ops = Vec::new();
     if task.delay_ns > 0 {
-        ops.extend([Op::SleepUntil(task.delay_ns), Op::Epoch]);
+        ops.extend([Op::SleepUntil(task.delay_ns), Op::Epoch(task.delay_ns)]);
     }
     let start = here(&ops);
     let cpus_in = |phase: &Phase| phase.cpus.or(task.cpus).unwrap_or(all);

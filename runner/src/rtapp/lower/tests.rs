@@ -36,7 +36,7 @@ fn phases_are_loops_in_a_loop() {
         ops(&workload, 0),
         [
             Op::SleepUntil(9000),
-            Op::Epoch,
+            Op::Epoch(9000),
             Op::SetAffinity(0),
             begins(0),
             Op::Run(1000),
