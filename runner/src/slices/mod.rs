@@ -9,6 +9,7 @@
 mod against;
 mod cell;
 mod fit;
+mod losses;
 mod published;
 mod view;
 
@@ -26,6 +27,7 @@ use crate::{
     progress::Progress,
     report::{self, JsonSink, decimals},
 };
+use losses::Losses;
 use serde::Serialize;
 use std::time::Instant;
 
@@ -58,10 +60,7 @@ pub struct Answer {
     guest_s: f64,
     /// Cells that have no numbers, and why.
     #[serde(skip)]
-    failures: Vec<String>,
-    /// Cells that an interrupt left without numbers.
-    #[serde(skip)]
-    interrupted: usize,
+    losses: Losses,
 }
 
 /// One cell.
@@ -116,7 +115,7 @@ pub(crate) fn execute(arguments: &SlicesArgs) -> Result<u8, Error> {
     let results = batch::run_all(&experiments, &progress)?;
     drop(progress);
     let answer = Answer::new(&rows, results, start.elapsed().as_secs_f64());
-    let (is_interrupted, has_failures) = (interrupt::requested(), !answer.failures.is_empty());
+    let (is_interrupted, has_failures) = (interrupt::requested(), answer.losses.has_failures());
     let to_stderr = sink.is_stdout();
     sink.write(&answer)?;
     if !host.quiet {
@@ -136,8 +135,7 @@ fn background_of(hz: u32) -> Option<&'static Background> {
 impl Answer {
     fn new(rows: &[Published], results: Vec<Result<RunResult, Error>>, wall_s: f64) -> Self {
         let mut cells = Vec::new();
-        let mut failures = Vec::new();
-        let mut interrupted = 0;
+        let mut losses = Losses::default();
         let mut guest_s = 0.0;
         let mut verdict = Verdict::Pass;
         let mut results = results.into_iter();
@@ -145,12 +143,8 @@ impl Answer {
             let pair = (results.next(), results.next());
             let (Some(Ok(quiet)), Some(Ok(background))) = &pair else {
                 let error = [pair.0, pair.1].into_iter().flatten().find_map(Result::err);
-                match error {
-                    None | Some(Error::Interrupted { .. }) => interrupted += 1,
-                    Some(why) => {
-                        failures.push(format!("HZ={}, {} ms: {why}", row.hz, row.base_slice_ms));
-                    }
-                }
+                let cell = format_args!("HZ={}, {} ms", row.hz, row.base_slice_ms);
+                losses.add(cell, error.as_ref());
                 continue;
             };
             for run in [quiet, background] {
@@ -164,7 +158,7 @@ impl Answer {
         if cells.iter().any(|cell| cell.error_pct.abs() > TOLERANCE_PCT) {
             verdict = Verdict::Fail;
         }
-        if verdict == Verdict::Pass && !(failures.is_empty() && interrupted == 0) {
+        if verdict == Verdict::Pass && !losses.is_none() {
             verdict = Verdict::Inconclusive;
         }
         Self {
@@ -175,8 +169,7 @@ impl Answer {
             wall_s: decimals(wall_s, 3),
             verdict,
             guest_s,
-            failures,
-            interrupted,
+            losses,
         }
     }
 }

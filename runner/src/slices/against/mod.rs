@@ -16,7 +16,7 @@
 mod reference;
 mod view;
 
-use super::cell::Measured;
+use super::{cell::Measured, losses::Losses};
 use crate::{
     batch,
     cli::SlicesArgs,
@@ -67,9 +67,7 @@ struct Answer {
     #[serde(skip)]
     guest_s: f64,
     #[serde(skip)]
-    failures: Vec<String>,
-    #[serde(skip)]
-    interrupted: usize,
+    losses: Losses,
 }
 
 /// One cell.
@@ -131,7 +129,7 @@ pub(super) fn execute(arguments: &SlicesArgs, host: &Host) -> Result<u8, Error> 
         let after_s = answer.wall_s;
         return Err(Error::Interrupted { after_s, console: Vec::new() });
     }
-    Ok(if answer.failures.is_empty() { exit_code(answer.verdict) } else { EXIT_GUEST })
+    Ok(if answer.losses.has_failures() { EXIT_GUEST } else { exit_code(answer.verdict) })
 }
 
 /// The errors of the tick that a row is run with.
@@ -195,8 +193,7 @@ impl Answer {
             wall_s: decimals(wall_s, 3),
             verdict: Verdict::Pass,
             guest_s: 0.0,
-            failures: Vec::new(),
-            interrupted: 0,
+            losses: Losses::default(),
         };
         let mut results = results.into_iter();
         for row in rows {
@@ -204,12 +201,10 @@ impl Answer {
             let runs: Vec<_> = results.by_ref().take(tick_errors(row).len()).collect();
             match runs.into_iter().collect::<Result<Vec<_>, _>>() {
                 Ok(runs) => answer.add(row, &runs),
-                Err(Error::Interrupted { .. }) => answer.interrupted += 1,
-                Err(error) => answer.failures.push(format!("{}: {error}", row.run)),
+                Err(error) => answer.losses.add(&row.run, Some(&error)),
             }
         }
-        let is_whole = answer.failures.is_empty() && answer.interrupted == 0;
-        if answer.verdict == Verdict::Pass && !is_whole {
+        if answer.verdict == Verdict::Pass && !answer.losses.is_none() {
             answer.verdict = Verdict::Inconclusive;
         }
         answer

@@ -12,13 +12,7 @@ pub(super) fn render(answer: &Answer) -> String {
     ];
     let mut text = report::table(&head, answer.cells.iter().map(row));
     text.push('\n');
-    for failure in &answer.failures {
-        writeln!(text, "no numbers for {failure}").expect("a String takes everything");
-    }
-    if answer.interrupted > 0 {
-        writeln!(text, "interrupted: {} cells have no numbers", answer.interrupted)
-            .expect("a String takes everything");
-    }
+    write!(text, "{}", answer.losses).expect("a String takes everything");
     writeln!(
         text,
         "Set as they were there: {} per tick where irq time is accounted for (elsewhere it is run \
