@@ -318,3 +318,6 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         );
     }
 }
+
+#[cfg(test)]
+mod tests;

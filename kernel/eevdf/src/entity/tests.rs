@@ -39,6 +39,16 @@ fn only_a_slice_of_its_own_survives_a_new_base_slice() {
     }
 }
 
+/// A child is like its parent, without its history.
+#[test]
+fn a_child_inherits_what_a_user_set() {
+    let rules = rules(SliceRule::Custom);
+    let nice = Nice::new(-5).expect("between -20 and 19");
+    let attr = Attr { nice, policy: Policy::Batch, slice_ns: Some(400_000) };
+    let parent = Entity { vruntime: 9, vlag: 8, sum_exec_ns: 7, ..Entity::new(attr, &rules) };
+    assert_eq!(parent.fork(&rules), Entity::new(attr, &rules));
+}
+
 #[test]
 fn own_slices_are_clamped() {
     let rules = rules(SliceRule::Custom);

@@ -47,6 +47,10 @@ impl<const F: usize> Branch<F> {
     /// Entries below which a branch in the middle of its level takes some from its neighbour.
     pub(crate) const MIN: usize = if F / 4 < 2 { 2 } else { F / 4 };
 
+    /// Entries up to which two neighbours become one branch. Not all that fit: the next one to join would
+    /// split it again. Above it, each half of them is at least `MIN`.
+    pub(crate) const COMFORTABLE: usize = F - F / 4;
+
     pub(crate) const EMPTY: Branch<F> = Branch::new(0);
 
     pub(crate) const fn new(level: u8) -> Branch<F> {

@@ -7,13 +7,6 @@ use crate::node::{NIL, Slot};
 use crate::tree::branch::{Branch, Entry};
 use crate::tree::{Spot, Tree, refresh, refresh_slices, refresh_vruntime};
 
-/// Entries up to which two neighbours become one. Not all that fit: the next one would split them
-/// again.
-const fn comfortable<const F: usize>() -> usize {
-    let least = 2 * Branch::<F>::MIN - 1;
-    if F - 2 > least { F - 2 } else { least }
-}
-
 impl Tree {
     /// Takes a branch out of the free ones.
     pub(super) fn allocate<const F: usize>(&mut self, nodes: &mut [Slot<F>], level: u8) -> u32 {
@@ -161,7 +154,7 @@ impl Tree {
         }
         let len = |nodes: &[Slot<F>], at: u32| nodes[at as usize].branch.len();
         let total = len(nodes, left) + len(nodes, right);
-        let is_merged = total <= comfortable::<F>();
+        let is_merged = total <= Branch::<F>::COMFORTABLE;
         let wanted = if is_merged { total } else { total / 2 };
         while len(nodes, left) < wanted {
             let moved = nodes[right as usize].branch.remove(0);

@@ -316,6 +316,30 @@ fn a_round_robin_fills_leaves() {
     assert!(leaves.count() <= 1000 / 14 + 2);
 }
 
+/// Two neighbours become one if a quarter of it stays free, and share what they have otherwise.
+#[test]
+fn neighbours_join_where_that_leaves_room() {
+    for (others, expected) in
+        [(8, vec![8, 11, 8]), (9, vec![8, 12, 8]), (10, vec![8, 6, 7, 8]), (13, vec![8, 8, 8, 8])]
+    {
+        let mut nodes: Vec<Slot<16>> = (0..100).map(|index| slot(0, index, 1)).collect();
+        let mut tree = Tree::EMPTY;
+        (0..64).for_each(|index| tree.insert(&mut nodes, index));
+        let leaves = |tree: &Tree, nodes: &[Slot<16>]| -> Vec<usize> {
+            let root = tree.summary(nodes).unwrap();
+            root.entries().map(|entry| nodes[entry.child as usize].branch.len()).collect()
+        };
+        assert_eq!(leaves(&tree, &nodes), [16; 4]);
+        // They shrink from their ends; then the second one has too few.
+        for (leaf, left) in [(0, 8), (1, 4), (2, others), (3, 8)] {
+            (leaf * 16 + left..leaf * 16 + 16).for_each(|index| tree.erase(&mut nodes, index));
+        }
+        tree.erase(&mut nodes, 16);
+        assert_eq!(leaves(&tree, &nodes), expected, "3 beside {others}");
+        assert_eq!(tree.first_eligible(&nodes, 0).map(|entry| entry.child), Some(0));
+    }
+}
+
 /// The depth grows with the logarithm, whatever was taken away before.
 #[test]
 fn the_tree_is_shallow() {
