@@ -8,10 +8,11 @@
 use crate::{experiment::RunResult, qemu, records::Records, units, workload::Goal};
 use abi::{
     Burn, Clock, NohzMode, Op,
-    record::{Cpu, Ending, Wait, Waits},
+    record::{Cpu, Ending, Held, Wait, Waits},
 };
 use eevdf::Feature;
 use serde::Serialize;
+use std::collections::HashMap;
 
 /// Ticks of a CPU may differ from HZ times the run's length by this part, or by one.
 const TICK_TOLERANCE: f64 = 0.01;
@@ -160,18 +161,39 @@ fn progress(result: &RunResult) -> Expectation {
             None => format!("{} waits for {what}", name(wait.task)),
         }
     };
-    let is_stuck = total.ending == Ending::Deadlock;
+    let (stuck, when): (Vec<&Wait>, _) = match total.ending {
+        Ending::Deadlock => (waits.iter().collect(), " at "),
+        _ => (in_circles(waits, held), " found at the end, "),
+    };
+    let is_stuck = !stuck.is_empty();
     let got = if is_stuck {
-        let mut words: Vec<_> = waits.iter().take(WAITERS_SHOWN).map(in_words).collect();
-        if waits.len() > WAITERS_SHOWN {
-            words.push(format!("{} more wait", waits.len() - WAITERS_SHOWN));
+        let mut words: Vec<_> =
+            stuck.iter().take(WAITERS_SHOWN).map(|wait| in_words(wait)).collect();
+        if stuck.len() > WAITERS_SHOWN {
+            words.push(format!("{} more wait", stuck.len() - WAITERS_SHOWN));
         }
         let at = units::exact_unsigned(total.elapsed_ns);
-        format!("deadlock at {at}: {}", words.join("; "))
+        format!("deadlock{when}{at}: {}", words.join("; "))
     } else {
         "none".into()
     };
     Expectation { what: "deadlock", expected: "none".into(), got, ok: !is_stuck, is_timing: false }
+}
+
+/// Those who wait, by way of who holds what, for themselves: stuck for good, whatever others do.
+fn in_circles<'a>(waits: &'a [Wait], held: &[Held]) -> Vec<&'a Wait> {
+    let waits_for: HashMap<u32, u32> = waits
+        .iter()
+        .filter(|wait| wait.on == Waits::Mutex)
+        .map(|wait| (wait.task, wait.object))
+        .collect();
+    let holder: HashMap<u32, u32> = held.iter().map(|held| (held.mutex, held.task)).collect();
+    let next = |task: &u32| waits_for.get(task).and_then(|mutex| holder.get(mutex)).copied();
+    let is_in_circle = |wait: &&Wait| {
+        let way = std::iter::successors(next(&wait.task), |task| next(task));
+        way.take(waits.len()).any(|task| task == wait.task)
+    };
+    waits.iter().filter(is_in_circle).collect()
 }
 
 /// Whether theory bounds every lag by the largest slice and a tick.

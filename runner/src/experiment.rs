@@ -233,7 +233,7 @@ impl Experiment {
             command,
             printable,
             Decoder::new(shape),
-            self.time_limit(),
+            self.time_limit(&plan.scenario),
             qemu::flood_limit(shape),
             &mut |line| {
                 if verbose {
@@ -244,9 +244,8 @@ impl Experiment {
     }
 
     /// The limit in host time; none while a debugger holds the guest.
-    fn time_limit(&self) -> Option<Duration> {
-        let Config { cpus, hz, duration_ns, clock, .. } = self.config;
-        let default = || qemu::default_limit(cpus, hz, duration_ns, clock == Clock::Real);
+    fn time_limit(&self, scenario: &Scenario) -> Option<Duration> {
+        let default = || qemu::default_limit(scenario);
         self.host.timeout.or_else(|| (!self.host.gdb).then(default))
     }
 }

@@ -11,7 +11,8 @@ use crate::{
 };
 use clap::Args;
 
-const DEFAULT_NS: u64 = 10_000_000_000;
+/// Short, because every operation is simulated by itself: a second costs the host half a minute.
+const DEFAULT_NS: u64 = 1_000_000_000;
 
 /// will-it-scale context_switch1: pairs of tasks send a byte to and fro for a time
 #[derive(Args, Debug)]
@@ -19,7 +20,7 @@ pub(super) struct ContextSwitch {
     /// Pairs
     #[arg(short, long, value_name = "N", default_value = "1", value_parser = within(1..=10_000u64))]
     tasks: u64,
-    /// Length of the run: seconds, or a time such as 500ms [default: --duration, or 10]
+    /// Length of the run: seconds, or a time such as 500ms [default: --duration, or 1]
     #[arg(short, long, value_name = "TIME", value_parser = seconds)]
     seconds: Option<u64>,
     /// What each write and read costs [default: 775ns, Linux 6.12's half of both, at an

@@ -71,10 +71,12 @@ impl Mix for Cyclictest {
         let finish = Finish::of(load, self.threads);
         let op_cost_ns = self.op_cost.unwrap_or_else(linux::system_call_ns);
         let mut threads = Vec::new();
+        let mut longest_ns = 0u64;
         for number in 0..self.threads as u32 {
             let interval_us = self.interval + u64::from(number) * self.distance;
             let fitting = self.duration.unwrap_or(DEFAULT_NS) / (interval_us * 1_000);
             let loops = if self.loops == 0 { fitting.max(1) } else { self.loops };
+            longest_ns = longest_ns.max(loops.saturating_mul(interval_us * 1_000));
             let (latencies, last) = (load.shared.histogram(), load.shared.histogram());
             let thread = Thread { task: number, interval_us, latencies, last };
             let mut program = Sequence::new(op_cost_ns);
@@ -93,7 +95,7 @@ impl Mix for Cyclictest {
             threads.push(thread);
         }
         let rows = self.histogram;
-        Ok(Built::work(move |result| text(&threads, rows, &result.records)))
+        Ok(Built::work_of(longest_ns, move |result| text(&threads, rows, &result.records)))
     }
 }
 

@@ -75,13 +75,14 @@ impl Machine {
 /// How long a run of a mix takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Length {
-    /// Until the work is done.
-    Work,
+    /// Until the work is done, which takes at least this long, ns.
+    Work(u64),
     /// This long, ns.
     Time(u64),
 }
 
-/// The longest that work may take unless `--duration` says otherwise, ns.
+/// The longest that work may take beyond twice what it takes at least, unless `--duration` says
+/// otherwise, ns.
 const WORK_LIMIT_NS: u64 = 60_000_000_000;
 
 /// A benchmark that was given its options.
@@ -107,7 +108,15 @@ type Print = Box<dyn Fn(&RunResult) -> String + Send + Sync>;
 impl Built {
     /// One that ends when its work is done.
     fn work(print: impl Fn(&RunResult) -> String + Send + Sync + 'static) -> Self {
-        Self { length: Length::Work, print: Box::new(print) }
+        Self::work_of(0, print)
+    }
+
+    /// The same, where the work takes at least this long.
+    fn work_of(
+        least_ns: u64,
+        print: impl Fn(&RunResult) -> String + Send + Sync + 'static,
+    ) -> Self {
+        Self { length: Length::Work(least_ns), print: Box::new(print) }
     }
 
     /// One that runs for a time.
@@ -200,7 +209,9 @@ pub fn prepare(
     let mut workload = Workload::default();
     let Built { length, print } = (entry.build)(options, machine, &mut workload)?;
     let duration_ns = match (length, machine.duration_ns) {
-        (Length::Work, limit) => limit.unwrap_or(WORK_LIMIT_NS),
+        (Length::Work(least_ns), limit) => {
+            limit.unwrap_or_else(|| least_ns.saturating_mul(2).saturating_add(WORK_LIMIT_NS))
+        }
         (Length::Time(ns), _) => ns,
     };
     let goals = workload.goals.clone();

@@ -12,7 +12,8 @@ use crate::{
 use clap::{Args, ValueEnum};
 use std::fmt::Write;
 
-const DEFAULT_NS: u64 = 10_000_000_000;
+/// Short, because every operation is simulated by itself: a second costs the host half a minute.
+const DEFAULT_NS: u64 = 1_000_000_000;
 
 /// netperf TCP_RR, UDP_RR: pairs exchange a request and a response at a time
 #[derive(Args, Debug)]
@@ -23,7 +24,7 @@ pub(super) struct Rr {
     /// Pairs of a netperf and its netserver
     #[arg(short = 'n', long, value_name = "N", default_value = "1", value_parser = within(1..=10_000u64))]
     pairs: u64,
-    /// Length of the run: seconds, or a time such as 500ms [default: --duration, or 10]
+    /// Length of the run: seconds, or a time such as 500ms [default: --duration, or 1]
     #[arg(short = 'l', long, value_name = "TIME", value_parser = seconds)]
     length: Option<u64>,
     /// Bytes of a request and of its response

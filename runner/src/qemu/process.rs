@@ -10,7 +10,7 @@ use crate::{
     records::Records,
     records::Shape,
 };
-use abi::exit;
+use abi::{Clock, Op, Scenario, exit};
 use std::{
     io::{self, Read},
     process::{Command, ExitStatus, Stdio},
@@ -155,12 +155,25 @@ fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
+/// Tasks that compute for less than this at a stretch keep the host busier than ticks do, ns.
+const SHORT_NS: u64 = 20_000;
+/// By how much longer the host may take for a guest full of such tasks, on each CPU.
+const SLOWER: u32 = 120;
+
 /// The limit where the user names none: a minute, and a millisecond for each tick, which is five
-/// times what the slowest guest needed; under the real clock also twice the run's length.
-pub(crate) fn default_limit(cpus: u32, hz: u32, duration_ns: u64, is_real: bool) -> Duration {
-    let ticks = f64::from(cpus) * f64::from(hz) * duration_ns as f64 / 1e9;
-    let real = if is_real { 2 * Duration::from_nanos(duration_ns) } else { Duration::ZERO };
-    Duration::from_secs(60) + Duration::from_secs_f64(ticks / 1e3) + real
+/// times what the slowest guest needed; under the real clock also twice the run's length; and much
+/// more where the guest is to do little else than switch.
+pub(crate) fn default_limit(scenario: &Scenario) -> Duration {
+    let length = Duration::from_nanos(scenario.duration_ns);
+    let ticks = f64::from(scenario.cpus) * f64::from(scenario.hz) * length.as_secs_f64();
+    let limit = Duration::from_secs(60) + Duration::from_secs_f64(ticks / 1e3);
+    let is_short = |op: &Op| matches!(*op, Op::Run(ns) if ns < SHORT_NS);
+    let slower = match scenario.programs.iter().flatten().any(is_short) {
+        true => SLOWER * scenario.cpus,
+        false => 0,
+    };
+    let real = if scenario.clock == Clock::Real { 2 } else { 0 };
+    limit + length.saturating_mul(slower + real)
 }
 
 /// More output than any run produces: three distributions of a task take up to 70 lines each.
@@ -175,8 +188,13 @@ mod tests {
 
     #[test]
     fn a_large_guest_gets_more_time() {
-        assert_eq!(default_limit(1, 1000, 10_000_000_000, false), Duration::from_secs(70));
-        assert_eq!(default_limit(1, 1000, 10_000_000_000, true), Duration::from_secs(90));
+        let limit = |change: &dyn Fn(crate::Experiment) -> crate::Experiment| {
+            let plan = change(crate::Experiment::new().hogs(1)).plan().expect("all is in range");
+            default_limit(&plan.scenario).as_secs()
+        };
+        assert_eq!(limit(&|e| e), 70);
+        assert_eq!(limit(&|e| e.clock(Clock::Real)), 90);
+        assert_eq!(limit(&|e| e.load(|load| load.pairs(1, 1_000).expect("fine"))), 70 + 1200);
     }
 
     #[test]

@@ -100,6 +100,9 @@ pub struct Metric {
     /// All that was measured, in ns or as sampled, where that is a distribution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distribution: Option<Dist>,
+    /// What its values are to be divided by to be in `unit`.
+    #[serde(rename = "distribution_per_unit", skip_serializing_if = "Option::is_none")]
+    pub per_unit: Option<f64>,
     /// The figure in all runs, where there were several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<Spread>,
@@ -135,7 +138,8 @@ impl MetricSpec {
             name: self.name.clone(),
             unit: self.unit,
             better: self.better,
-            value: value.map(|value| value / self.per_unit),
+            value: value.filter(|value| value.is_finite()).map(|value| value / self.per_unit),
+            per_unit: distribution.is_some().then_some(self.per_unit),
             distribution,
             repeats: None,
         }

@@ -370,3 +370,26 @@ fn ten_thousand_tasks_run_at_once() {
     let first_turns: u64 = result.records.tasks.iter().map(|task| task.counters.block).sum();
     assert_eq!(first_turns, tasks as u64, "each has had its first turn and sleeps");
 }
+
+/// Two who hold what the other one wants are stuck, however long a third one goes on.
+#[test]
+fn a_circle_of_mutexes_is_a_deadlock_though_others_go_on() {
+    let result = run(&experiment(3, |load| {
+        let mutexes = ["m0", "m1"].map(|name| load.shared.mutex(name.into()));
+        for (name, first, second) in [("a", 0, 1), ("b", 1, 0)] {
+            let program = vec![Op::Lock(mutexes[first]), Op::Run(MS), Op::Lock(mutexes[second])];
+            load.add(name.into(), program);
+        }
+        // Waits for one of them, but nobody waits for it.
+        load.add("c".into(), vec![Op::Sleep(MS / 2), Op::Lock(mutexes[0])]);
+        load.hogs(1);
+    }));
+    assert_eq!(result.records.total.ending, Ending::Time);
+    let judgement = result.judge();
+    let deadlock = judgement.expectations.iter().find(|e| e.what == "deadlock").expect("judged");
+    assert!(!deadlock.ok);
+    for part in ["a waits for mutex m1, held by b", "b waits for mutex m0, held by a"] {
+        assert!(deadlock.got.contains(part), "{}", deadlock.got);
+    }
+    assert!(!deadlock.got.contains("c waits"), "{}", deadlock.got);
+}
