@@ -45,7 +45,7 @@ impl<const F: usize> Branch<F> {
     const HAS_LANES: () = assert!(F >= 4 && F <= MAX_LANES, "a branch has 4 to 16 lanes");
 
     /// Entries below which a branch in the middle of its level takes some from its neighbour.
-    pub(crate) const MIN: usize = if F / 4 < 2 { 2 } else { F / 4 };
+    pub(crate) const MIN: usize = F / 4 + 1;
 
     /// Entries up to which two neighbours become one branch. Not all that fit: the next one to join would
     /// split it again. Above it, each half of them is at least `MIN`.
