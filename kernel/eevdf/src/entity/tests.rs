@@ -49,6 +49,21 @@ fn a_child_inherits_what_a_user_set() {
     assert_eq!(parent.fork(&rules), Entity::new(attr, &rules));
 }
 
+/// "sched/fair: Clear ->rel_deadline when initializing forked entities": before it, a distance to a
+/// deadline that the parent was to be placed with went to the child too.
+#[test]
+fn a_child_inherits_the_distance_to_a_deadline_where_linux_forgot_to_clear_it() {
+    for (fork, is_kept) in
+        [(ForkRule::KeepsRelDeadline, true), (ForkRule::ClearsRelDeadline, false)]
+    {
+        let mut rules = rules(SliceRule::Custom);
+        rules.variant.fork = fork;
+        let new = Entity::new(Attr::default(), &rules);
+        let parent = Entity { deadline: 5, has_rel_deadline: true, ..new.clone() };
+        assert_eq!(parent.fork(&rules), if is_kept { parent } else { new });
+    }
+}
+
 #[test]
 fn own_slices_are_clamped() {
     let rules = rules(SliceRule::Custom);

@@ -38,16 +38,18 @@ fn each_of_the_parked_is_taken_alone() {
 #[test]
 fn a_delayed_entity_without_lag_keeps_its_place() {
     let mut rq = queue(Preset::V6_12, 2);
-    let slice = rq.rules().base_slice_ns();
+    let part = rq.rules().base_slice_ns() / 4 * 3;
     let _ = rq.pick_next(0);
-    assert_eq!(rq.dequeue(EntityId(0), Dequeue::Sleep, slice), Dequeued::Delayed);
+    assert_eq!(rq.dequeue(EntityId(0), Dequeue::Sleep, part), Dequeued::Delayed);
     let deadline = rq.entity_of(EntityId(0)).deadline;
-    let _ = rq.pick_next(slice);
-    assert_eq!((rq.curr(), rq.lag(EntityId(0))), (Some(EntityId(1)), Some(-(slice as i64) / 2)));
-    for (ran, lag, is_moved) in [(2 * slice, 0, false), (2 * slice + 2, 0, true)] {
+    let _ = rq.pick_next(part);
+    assert_eq!((rq.curr(), rq.lag(EntityId(0))), (Some(EntityId(1)), Some(-(part as i64) / 2)));
+    for (until, lag, is_moved) in [(2 * part, 0, false), (2 * part + 2, 1, true)] {
         let mut rq = rq.clone();
-        rq.requeue_delayed(EntityId(0), ran);
+        let _ = rq.update_curr(until);
         assert_eq!(rq.lag(EntityId(0)), Some(lag));
+        rq.requeue_delayed(EntityId(0), until);
+        assert_eq!(rq.lag(EntityId(0)), Some(0));
         assert_eq!(rq.entity_of(EntityId(0)).deadline != deadline, is_moved);
         assert_eq!(rq.check_invariants(), Ok(()));
     }

@@ -260,9 +260,20 @@ fn slice_timer() {
         cpu.pick();
         let fires = cpu.rq.hrtick(cpu.now);
         assert_eq!(fires, if lazy { Resched::Lazy } else { Resched::Full }, "{preset:?}");
-        let _ = cpu.take(B, eevdf::Dequeue::Exit);
+        // A later run counts from its own start.
+        let curr = cpu.pick();
+        let _ = cpu.run(MS);
+        let left = cpu.rq.hrtick_delay_ns().unwrap();
+        assert!(left.abs_diff(2 * MS) <= 3, "{preset:?}: {left}");
+        cpu.join(C, nice(5));
+        assert!(cpu.rq.hrtick_delay_ns().is_some(), "{preset:?}: two to switch to");
+        for id in [A, B, C].into_iter().filter(|&id| id != curr) {
+            let _ = cpu.take(id, eevdf::Dequeue::Exit);
+        }
         assert_eq!(cpu.rq.hrtick_delay_ns(), None, "nobody to switch to");
-        assert_eq!(Cpu::with(plain, &[Attr::default(); 2]).rq.hrtick_delay_ns(), None, "off");
+        let mut off = Cpu::with(without(plain, Feature::Hrtick), &[Attr::default(); 2]);
+        off.pick();
+        assert_eq!(off.rq.hrtick_delay_ns(), None, "off");
     }
 }
 

@@ -1,7 +1,9 @@
 //! The fine print of the wakeup test: what it leaves behind when it does not preempt.
 
 use crate::common::*;
-use eevdf::{Attr, Dequeue, Enqueue, PendingResched, Policy, Preset, Resched};
+use eevdf::{
+    Attr, Dequeue, Enqueue, Feature, PendingResched, PickReason, Policy, Preset, Resched, Wake,
+};
 
 /// A wakee that loses the pick shortens the run to the smallest slice: not in 6.17 unless its own
 /// slice is shorter, always later.
@@ -103,5 +105,94 @@ fn a_delayed_arrival_does_not_preempt() {
         let queued = to.rq.nr_queued();
         assert_eq!(to.wake_test(C), Resched::No, "{preset:?}");
         assert_eq!(to.rq.nr_queued(), queued, "{preset:?}: refused before any pick");
+        // A pick would take it off, once it has repaid.
+        while !to.rq.is_eligible(C) {
+            let _ = to.run(MS);
+        }
+        let _ = to.wake_test(C);
+        assert_eq!(to.rq.nr_queued(), queued, "{preset:?}: still refused");
+    }
+}
+
+/// 6.12 to 6.16: a short wakee cancels the protection if it is eligible and either earlier or alone so.
+#[test]
+fn a_short_wakee_cancels_only_what_it_would_win() {
+    let rules = rules(Preset::V6_14, 1000, 3 * MS);
+    for (attr, lag, reason) in [
+        // In debt: the deadline is earlier, but it may not run.
+        (slice(100 * US), -300_000, PickReason::Protected),
+        // Eligible, but light: the slice is shorter and the deadline is later.
+        (Attr { slice_ns: Some(MS), ..nice(19) }, 0, PickReason::Protected),
+    ] {
+        let mut cpu = Cpu::with(rules, &[Attr::default()]);
+        cpu.pick();
+        cpu.join_with_lag(B, attr, lag);
+        assert_eq!(cpu.wake_test(B), Resched::No);
+        assert_eq!(cpu.pick_reason(), (A, reason), "{attr:?}");
+    }
+}
+
+/// A waker that is about to sleep is left alone only if its wakee becomes the next buddy.
+#[test]
+fn a_sync_wakee_that_is_no_buddy_competes() {
+    let sync = Wake { sync: true, ..Wake::default() };
+    for (rules, is_asked) in [
+        (rules(Preset::V7_0, 1000, 3 * MS), false),
+        (with(rules(Preset::V7_0, 1000, 3 * MS), Feature::NextBuddy), true),
+    ] {
+        let mut cpu = Cpu::with(rules, &[Attr::default()]);
+        cpu.pick();
+        let _ = cpu.run(2 * MS);
+        // Its deadline is later, but the waker is not eligible any more.
+        cpu.join_with_lag(B, nice(5), 900_000);
+        assert!(!cpu.rq.is_eligible(A));
+        let preempts = cpu.rq.wakeup_preempt(B, sync, cpu.now) != Resched::No;
+        assert_eq!(preempts, !is_asked);
+    }
+    // Without `sync`, a buddy competes as well.
+    let mut cpu =
+        Cpu::with(with(rules(Preset::V7_0, 1000, 3 * MS), Feature::NextBuddy), &[Attr::default()]);
+    cpu.pick();
+    let _ = cpu.run(2 * MS);
+    cpu.join_with_lag(B, nice(5), 900_000);
+    assert_ne!(cpu.wake_test(B), Resched::No);
+}
+
+/// The time that a waker is left counts from its last pick, and is a quarter if the wakee was put here
+/// for this CPU.
+#[test]
+fn a_sync_waker_is_left_half_a_millisecond() {
+    let rules = with(rules(Preset::V7_0, 1000, 3 * MS), Feature::NextBuddy);
+    for (cpu_selected, left_us) in [(false, 500), (true, 125)] {
+        for (ran_us, preempts) in [(left_us - 1, false), (left_us, true)] {
+            let mut cpu = Cpu::with(rules, &[Attr::default(); 2]);
+            for _ in 0..4 {
+                cpu.pick();
+                let _ = cpu.run(3 * MS);
+            }
+            cpu.pick();
+            let _ = cpu.run(ran_us * US);
+            cpu.join(C, nice(-10));
+            let wake = Wake { sync: true, cpu_selected, ..Wake::default() };
+            let found = cpu.rq.wakeup_preempt(C, wake, cpu.now) != Resched::No;
+            assert_eq!(found, preempts, "{ran_us} us, {cpu_selected}");
+        }
+    }
+}
+
+/// A short wakee that wins takes the next buddy's place in 7.3 and leaves it alone in 7.0.
+#[test]
+fn a_winning_short_wakee_and_the_buddy_of_another() {
+    for (preset, stays) in [(Preset::V7_0, true), (Preset::V7_3, false)] {
+        let rules = with(rules(preset, 1000, 3 * MS), Feature::NextBuddy);
+        let mut cpu = Cpu::with(rules, &[Attr::default()]);
+        cpu.pick();
+        // In debt, so that the pick does not honour it.
+        cpu.join_with_lag(B, Attr::default(), -500_000);
+        assert_eq!(cpu.wake_test(B), Resched::No, "{preset:?}");
+        assert_eq!(cpu.rq.next_buddy(), Some(B), "{preset:?}");
+        cpu.join_with_lag(C, slice(500 * US), 100_000);
+        assert_ne!(cpu.wake_test(C), Resched::No, "{preset:?}");
+        assert_eq!(cpu.rq.next_buddy(), stays.then_some(B), "{preset:?}");
     }
 }
