@@ -316,6 +316,27 @@ fn a_round_robin_fills_leaves() {
     assert!(leaves.count() <= 1000 / 14 + 2);
 }
 
+/// What is left at either end is left alone until it is gone: no neighbour gives entries to a leaf
+/// that is about to vanish, or takes them from one that is about to grow.
+#[test]
+fn leaves_at_the_ends_shrink_alone() {
+    for is_first in [true, false] {
+        let mut nodes: Vec<Node> = (0..70).map(|index| slot(0, index, 1)).collect();
+        let mut tree = inserted(&mut nodes);
+        let (leaf, other) =
+            if is_first { (tree.first, tree.last) } else { (tree.last, tree.first) };
+        for left in (0..14).rev() {
+            tree.erase(&mut nodes, if is_first { 13 - left } else { 56 + left });
+            let root = tree.summary(&nodes).unwrap();
+            let lens = root.entries().map(|entry| nodes[entry.child as usize].branch.len());
+            assert_eq!(lens.filter(|&len| len == 14).count(), 4, "{left} are left");
+            assert_eq!([tree.first, tree.last].contains(&leaf), left > 0);
+            assert!([tree.first, tree.last].contains(&other));
+        }
+        assert_eq!(tree.check(&nodes), Ok(()));
+    }
+}
+
 /// Two neighbours become one if a quarter of it stays free, and share what they have otherwise.
 #[test]
 fn neighbours_join_where_that_leaves_room() {

@@ -175,3 +175,17 @@ fn a_delayed_entity_keeps_its_real_debt() {
         assert!((lag + MS as i64).abs() <= 2, "{preset:?}: real lag {lag}");
     }
 }
+
+/// B20. 6.8: a running entity is scaled around V, a waiting one around the V of the others, because it was
+/// out of the sums already ("sched/eevdf: Fix miscalculation in reweight_entity() when se is not curr").
+#[test]
+fn b20_the_stale_mean_leaves_out_who_waits() {
+    let lighter = |ns: i64| ns * 1024 / i64::from(nice(5).nice.weight());
+    for (id, mean) in [(A, 500_000), (B, MS as i64)] {
+        let mut cpu = cpu_with(ReweightRule::DirectStale, &[Attr::default(); 2]);
+        let _ = cpu.run(MS);
+        let old = cpu.entity(id).vruntime() as i64;
+        cpu.set_attr(id, nice(5));
+        assert_eq!(cpu.entity(id).vruntime() as i64, mean - lighter(mean - old), "{id:?}");
+    }
+}

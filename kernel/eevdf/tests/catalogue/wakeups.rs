@@ -88,6 +88,25 @@ fn a_cancelled_protection_lasts_for_one_request() {
     assert_eq!(due_us, [3_000, 6_000, 9_000, 12_000]);
 }
 
+/// Within that request the run ends at the first look at which the running entity is not eligible.
+#[test]
+fn a_cancelled_protection_ends_with_eligibility() {
+    for (cancels, due_us) in [(true, 1_500), (false, 3_000)] {
+        let mut cpu = Cpu::with(rules(Preset::V6_14, 1000, 3 * MS), &[Attr::default()]);
+        cpu.join_with_lag(B, Attr::default(), 500_000);
+        assert_eq!(cpu.pick(), B);
+        if cancels {
+            cpu.join(C, slice(100 * US));
+            assert_ne!(cpu.wake_test(C), Resched::No);
+            let _ = cpu.take(C, Dequeue::Exit);
+            assert_eq!(cpu.pick(), B);
+        }
+        // Owed 0.5 ms beside an equal, B is eligible for 1 ms.
+        let due = (500..).step_by(500).find(|_| cpu.run(500 * US) != Resched::No);
+        assert_eq!(due, Some(due_us));
+    }
+}
+
 /// A delayed wakee, as load balancing brings it, does not preempt since 7.0.
 #[test]
 fn a_delayed_arrival_does_not_preempt() {
