@@ -7,16 +7,7 @@
 use abi::histogram::{TICK_BUCKETS, TIME_BUCKETS};
 use abi::{Clock, Histogram};
 
-/// Why a stint ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum End {
-    Slice,
-    Preempt,
-    Block,
-    Yield,
-    Migrate,
-    Exit,
-}
+pub(crate) use abi::trace::StintEnd as End;
 
 /// One task's counters.
 pub(crate) struct TaskAccount {

@@ -10,6 +10,7 @@ use crate::arch::{Context, ThisCpu, lapic};
 use crate::events::{self, Timers};
 use crate::irqsoff::IrqsOff;
 use crate::sched::Rq;
+use crate::trace::Tracer;
 use crate::{account::CpuAccount, event_time::EventTime, task::TaskId};
 use abi::CpuSet;
 use alloc::boxed::Box;
@@ -35,6 +36,8 @@ pub(crate) struct Cpu {
     pub(crate) local: LocalCell<Local, ThisCpu>,
     /// What is counted of it.
     pub(crate) account: IrqLock<CpuAccount, ThisCpu>,
+    /// Where it writes what it does.
+    pub(crate) trace: Tracer,
     /// Where it goes when nobody wants to run.
     pub(crate) idle: Once<Context>,
     /// How its timer makes the tick.
@@ -92,13 +95,14 @@ impl Local {
 }
 
 impl Cpu {
-    pub(crate) fn new(id: u32, apic_id: u32, rq: Rq, local: Local) -> Self {
+    pub(crate) fn new(id: u32, apic_id: u32, rq: Rq, local: Local, trace: Tracer) -> Self {
         Self {
             id,
             apic_id,
             rq: IrqLock::new(rq),
             local: LocalCell::new(id, local),
             account: IrqLock::new(CpuAccount::new()),
+            trace,
             idle: Once::new(),
             tick_timer: Once::new(),
             need_resched: AtomicBool::new(false),

@@ -23,6 +23,7 @@ mod run;
 mod sched;
 mod setup;
 mod task;
+mod trace;
 mod workload;
 
 use abi::Scenario;
@@ -101,6 +102,7 @@ extern "C" fn boot_cpu() -> ! {
         memory::used() / 1024,
         clock::now_ns() / 1000,
     );
+    trace::announce(scenario.cpus, scenario.trace_slots);
     let this = cpu::this();
     this.idle.call_once(Context::current);
     run::begin();

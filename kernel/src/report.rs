@@ -6,6 +6,7 @@ use crate::cpu::{self, Cpu};
 use crate::machine;
 use crate::run;
 use crate::task::{self, Task};
+use crate::trace;
 use crate::workload;
 use abi::Histogram;
 use abi::record::{self, BucketList, Buckets, End, Measure, Record, Status, Total};
@@ -14,7 +15,7 @@ use core::fmt::{self, Write};
 /// Sends everything and leaves.
 pub(crate) fn report() -> ! {
     let mut sums = Sums::default();
-    let mut records = 0;
+    let mut records = trace::announced();
     serial::with(|out| {
         let mut send = |record: Record| {
             records += 1;

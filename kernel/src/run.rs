@@ -7,8 +7,9 @@ use crate::arch::{clock, halt_forever, lapic, spin_hint};
 use crate::cpu::{self, Cpu, Local};
 use crate::fail::fail;
 use crate::task::{self, Task};
-use crate::{events, report, workload};
+use crate::{events, report, trace, workload};
 use abi::record::{Ending, Failure};
+use abi::trace::{Event, Joins};
 use abi::{Burn, Clock, NohzMode, Preempt, Steal};
 use alloc::vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -68,6 +69,7 @@ pub(crate) fn begin() {
     // under TCG.
     let margin_ns = 1_000_000 + 50_000 * cpu::all().len() as u64 + 2_000 * task::count() as u64;
     let start_ns = clock::now_ns() + margin_ns;
+    trace::begin(start_ns);
     place_tasks(start_ns);
     END_NS.store(start_ns + config().duration_ns, Ordering::Relaxed);
     for cpu in cpu::all() {
@@ -101,6 +103,11 @@ fn place_tasks(start_ns: u64) {
         let mut rq = cpu.rq.lock();
         rq.fair.enqueue(EntityId(task.id), entity, Enqueue::Wakeup, start_ns);
         task.join_rq(cpu.id);
+        cpu::this().trace.write(start_ns, || {
+            let lag_ns = rq.fair.lag(EntityId(task.id)).unwrap_or(0);
+            let nr_running = rq.fair.nr_runnable();
+            Event::Enqueue { task: task.id, cpu: cpu.id, how: Joins::New, nr_running, lag_ns }
+        });
         rq.publish(cpu);
     }
 }
@@ -176,6 +183,7 @@ pub(crate) fn end(cpu: &'static Cpu) {
             rq.busy_ns += length_ns;
             task::by_id(id).account.lock().cut_stint(length_ns);
         }
+        cpu.trace.write(end_ns, || Event::End);
     }
     lapic::stop_timer();
     cpu.retire();

@@ -10,6 +10,7 @@ use crate::irqsoff::IrqsOff;
 use crate::run::{self, Config};
 use crate::sched::{self, Rq};
 use crate::task::{self, Task};
+use crate::trace::{self, Tracer};
 use crate::workload;
 use abi::record::Failure;
 use abi::{Scenario, TaskSpec};
@@ -52,7 +53,7 @@ pub(crate) fn check_memory(scenario: &Scenario, heap_size: u64) {
     let per_cpu = size_of::<Cpu>() + CPU_STACKS + tasks * (size_of::<Node>() + 16) + decisions;
     // The stack's page table, and what a stack slot may share with no other.
     let per_task = size_of::<Task>() + TASK_STACK_SIZE as usize + 8192;
-    let shared = workload::bytes(scenario);
+    let shared = workload::bytes(scenario) + trace::bytes(scenario.cpus, scenario.trace_slots);
     let needed = (cpus * per_cpu + tasks * per_task + shared) as u64;
     let free = memory::free();
     if needed > free {
@@ -77,6 +78,7 @@ pub(crate) fn create(scenario: &Scenario, apic_ids: &[u32]) {
     let specs = scenario.tasks.iter().zip(0..);
     let tasks = specs.map(|(spec, id)| create_task(spec, id, scenario.cpus, &rules));
     task::init(tasks.collect());
+    trace::init(scenario.cpus, scenario.trace_slots);
     let cpus =
         apic_ids.iter().zip(0..).map(|(&apic_id, id)| create_cpu(scenario, id, apic_id, rules));
     cpu::init(cpus.collect());
@@ -101,7 +103,8 @@ fn create_cpu(scenario: &Scenario, id: u32, apic_id: u32, rules: Rules) -> Cpu {
         is_handling: false,
     };
     let decisions = scenario.explain.map(Decisions::new);
-    Cpu::new(id, apic_id, Rq::new(RunQueue::new(rules, nodes), decisions), local)
+    let trace = Tracer::new(id, scenario.cpus, scenario.trace_slots);
+    Cpu::new(id, apic_id, Rq::new(RunQueue::new(rules, nodes), decisions), local, trace)
 }
 
 fn create_task(spec: &TaskSpec, id: u32, cpus: u32, rules: &Rules) -> Task {

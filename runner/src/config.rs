@@ -191,6 +191,7 @@ impl Config {
             }),
             check_invariants: self.check_invariants,
             kernel_cost: self.kernel_cost,
+            trace_slots: None,
             rules: RulesSpec {
                 preset: self.preset.name().into(),
                 features: rules.features().bits(),

@@ -318,8 +318,8 @@ impl Collector {
                     None => Err(CollectError::MissingOnly("pick")),
                 }
             }
-            // Both end the run; the decoder deals with them.
-            Record::Fail(_) | Record::End(_) => Ok(()),
+            // The decoder deals with these: two end the run, the third is no part of the result.
+            Record::Fail(_) | Record::End(_) | Record::Rings(_) => Ok(()),
         }
     }
 

@@ -19,6 +19,7 @@ pub mod line;
 pub mod program;
 pub mod record;
 pub mod scenario;
+pub mod trace;
 
 pub use cpuset::CpuSet;
 pub use histogram::Histogram;

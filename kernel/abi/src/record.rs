@@ -1,8 +1,8 @@
 //! The records that a guest sends, each field with its unit.
 //!
-//! One run sends, in this order: [`Machine`], one [`Cpu`] per CPU, one [`Task`] per task, both
-//! with [`Moments`] and [`Buckets`] (distributions) in between, one [`Counter`] per counter and
-//! the distributions of the programs' histograms, a [`Wait`] for each task that waits for
+//! One run sends, in this order: [`Rings`], before it begins, if it is traced; [`Machine`], one
+//! [`Cpu`] per CPU, one [`Task`] per task, both with [`Moments`] and [`Buckets`]
+//! (distributions) in between, one [`Counter`] per counter and the distributions of the programs' histograms, a [`Wait`] for each task that waits for
 //! another and a [`Held`] for each mutex that is held, any number of [`Pick`] with their
 //! [`Candidate`]s, one [`Total`], one [`End`]. A guest that gives up sends [`Fail`] instead of
 //! what is missing, and `End` with status `failed` where it still can. `End` counts the records
@@ -234,6 +234,18 @@ word_field! {
 }
 
 records! {
+    /// Where the trace is in guest memory, before the run.
+    "rings" => Rings {
+        /// [`crate::trace::ring::VERSION`] of the guest.
+        version: u64,
+        /// Physical address of the header.
+        at: u64,
+        /// How many CPUs have a ring.
+        cpus: u32,
+        /// Records that a ring holds.
+        slots: u32,
+    }
+
     /// The machine as the guest found it.
     "machine" => Machine {
         /// [`crate::scenario::VERSION`] of the guest.

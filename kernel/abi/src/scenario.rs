@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"SLICELAB";
 /// Version of the scenario's encoding and of the records; both sides must agree.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 const HEADER_LEN: usize = 20;
 static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
@@ -161,6 +161,8 @@ pub struct Scenario {
     pub check_invariants: bool,
     /// Whether the kernel measures itself: the longest time with interrupts off, and ticks.
     pub kernel_cost: bool,
+    /// How many records each CPU's trace ring holds, a power of two; no trace without.
+    pub trace_slots: Option<u32>,
     /// The scheduler's rules.
     pub rules: RulesSpec,
     /// What the programs share.
@@ -262,6 +264,7 @@ mod tests {
             explain: None,
             check_invariants: true,
             kernel_cost: false,
+            trace_slots: None,
             rules: RulesSpec { preset: "v6.8".into(), features: 3, base_slice_ns: 750_000 },
             resources: Resources::default(),
             programs: alloc::vec![alloc::vec![Op::RunForever]],

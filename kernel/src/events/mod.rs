@@ -23,7 +23,7 @@ use crate::irqsoff::let_interrupts_in;
 use crate::run;
 use crate::sched::{self, Why, tick, wakeup};
 use crate::task;
-use abi::Clock;
+use abi::{Clock, trace};
 use eevdf::{Resched, Wake};
 use timers::Event;
 
@@ -172,7 +172,7 @@ fn handle(cpu: &'static Cpu, event: Event) {
             cpu.set_need_resched();
         }
         // The request is made already.
-        Event::Reschedule => {}
+        Event::Reschedule => cpu.trace.write(cpu.wake_ns(), || trace::Event::IpiReceive),
         Event::Wake => {
             let id = cpu.local.with(|local| local.timers.pop_sleeper());
             wakeup::wake(task::by_id(id), Wake::default());

@@ -8,6 +8,7 @@ use super::{Why, wakeup};
 use crate::cpu::{self, Cpu};
 use crate::task::{self, TaskId};
 use abi::CpuSet;
+use abi::trace::{Event, Leaves, Move};
 use eevdf::{Dequeue, Dequeued, Entity, EntityId};
 
 /// How many tasks of a queue are looked at (Linux: `sched_nr_migrate`): interrupts are off
@@ -37,7 +38,10 @@ pub(super) fn pull(this: &Cpu) -> Option<Pulled> {
             true => 0,
             false => cpu.waiting(),
         });
-        let source = placement::pull_from(this.id as usize, waiting)?;
+        let Some(source) = placement::pull_from(this.id as usize, waiting) else {
+            this.trace.write(now, || Event::Balance { from: None, moved: 0 });
+            return None;
+        };
         tried.insert(source);
         if let Some(pulled) = take_from(&cpu::all()[source], this, now) {
             return Some(pulled);
@@ -66,6 +70,13 @@ fn take_from(source: &Cpu, this: &Cpu, now: u64) -> Option<Pulled> {
     let request = rq.fair.resched();
     // The look at its clock may have shown that the task running there has used up its slice.
     wakeup::ask(this, source, &mut rq, request, Why::Slice, now);
+    this.trace.write(now, || {
+        let nr_running = rq.fair.nr_runnable();
+        Event::Dequeue { task: id.0, cpu: source.id, why: Leaves::Migrate, nr_running }
+    });
+    this.trace.write(now, || Event::Balance { from: Some(source.id), moved: 1 });
+    let (task, from, to) = (id.0, source.id, this.id);
+    this.trace.write(now, || Event::Migrate { task, from, to, why: Move::Pull });
     rq.publish(source);
     Some(Pulled { id: id.0, entity, clock_ns: rq.clock_ns() })
 }

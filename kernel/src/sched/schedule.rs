@@ -17,8 +17,10 @@ use crate::events;
 use crate::irqsoff::wait_for_interrupt;
 use crate::run;
 use crate::task::{self, State, Task, TaskId, Wait};
+use crate::trace;
+use abi::trace::{Event, Joins, Leaves, TaskIn, TaskOut};
 use abi::{Clock, NohzMode};
-use eevdf::{Dequeue, Dequeued, Enqueue, EntityId, Pick};
+use eevdf::{Dequeue, Dequeued, Enqueue, EntityId, Pick, PickReason};
 use ksync::IrqLockGuard;
 
 /// How the running task leaves.
@@ -59,12 +61,16 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     rq.advance(now);
     let why = rq.take_resched(cpu);
     let prev = rq.curr();
-    let left = prev.map(|id| (id, leave_queue(&mut rq, id, leave)));
+    let left = prev.map(|id| (id, leave_queue(cpu, &mut rq, id, leave)));
     drop(wait);
 
+    let mut reason = PickReason::Only;
     let next = loop {
         match pick(cpu, &mut rq) {
-            Picked::Task(id) => break Some(id),
+            Picked::Task(id, why) => {
+                reason = why;
+                break Some(id);
+            }
             Picked::NotYet => {
                 drop(rq);
                 events::let_interrupts_wait(cpu);
@@ -80,6 +86,11 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
                     let task_ns = rq.task_ns();
                     rq.fair.enqueue(EntityId(id), entity, Enqueue::Migrate, task_ns);
                     task::by_id(id).join_rq(cpu.id);
+                    cpu.trace.write(rq.clock_ns(), || {
+                        let lag_ns = rq.fair.lag(EntityId(id)).unwrap_or(0);
+                        let (nr_running, how) = (rq.fair.nr_runnable(), Joins::Migrate);
+                        Event::Enqueue { task: id, cpu: cpu.id, how, nr_running, lag_ns }
+                    });
                 } else if rq.fair.nr_queued() == 0 {
                     break None;
                 }
@@ -98,6 +109,7 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
 
     let now = rq.clock_ns();
     let stint = core::mem::replace(&mut rq.stint, Stint { start_ns: now, ticks: 0 });
+    let mut out = None;
     if let Some((id, left)) = left {
         rq.busy_ns += now - stint.start_ns;
         let end = match leave {
@@ -112,11 +124,18 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
         let ticks = stint.ticks + u64::from(is_tick_due && stint.start_ns < now);
         let mut account = task::by_id(id).account.lock();
         account.end_stint(end, now - stint.start_ns, ticks, left.slice_ns, left.lag_ns);
+        out = Some(TaskOut { task: id, end, lag_ns: left.lag_ns });
     }
+    let mut into = None;
     if let Some(id) = next {
         let lag_ns = rq.fair.lag(EntityId(id)).expect("the chosen task is on its queue");
         task::by_id(id).account.lock().begin_stint(now, cpu.id, lag_ns);
+        into = Some(TaskIn { task: id, pick: trace::pick(reason), lag_ns });
     }
+    cpu.trace.write(now, || {
+        let nr_running = rq.fair.nr_runnable();
+        Event::Switch { prev: out, next: into, nr_running }
+    });
     rq.switches += 1;
     cpu.set_current(next);
     rq.publish(cpu);
@@ -139,7 +158,7 @@ struct Left {
     is_queued: bool,
 }
 
-fn leave_queue(rq: &mut Rq, id: TaskId, leave: Leave) -> Left {
+fn leave_queue(cpu: &Cpu, rq: &mut Rq, id: TaskId, leave: Leave) -> Left {
     let entity_id = EntityId(id);
     let task_ns = rq.task_ns();
     // The answer is of no interest: whoever is here chooses anew anyway.
@@ -157,15 +176,27 @@ fn leave_queue(rq: &mut Rq, id: TaskId, leave: Leave) -> Left {
         Leave::Migrates => Dequeue::Migrate,
         Leave::Exits => Dequeue::Exit,
     };
-    if let Dequeued::Gone(entity) = rq.fair.dequeue(entity_id, why, task_ns) {
-        task::by_id(id).leave_rq(entity);
-    }
+    let why = match (rq.fair.dequeue(entity_id, why, task_ns), why) {
+        (Dequeued::Gone(entity), why) => {
+            task::by_id(id).leave_rq(entity);
+            trace::leaves(why)
+        }
+        (Dequeued::Delayed, _) => Leaves::Delay,
+    };
+    note_dequeue(cpu, rq, id, why);
     Left { slice_ns, lag_ns, is_queued: false }
+}
+
+fn note_dequeue(cpu: &Cpu, rq: &Rq, task: TaskId, why: Leaves) {
+    cpu.trace.write(rq.clock_ns(), || {
+        let nr_running = rq.fair.nr_runnable();
+        Event::Dequeue { task, cpu: cpu.id, why, nr_running }
+    });
 }
 
 /// What asking the policy came to.
 enum Picked {
-    Task(TaskId),
+    Task(TaskId, PickReason),
     Nobody,
     /// Nothing yet, and interrupts have been off for long enough.
     NotYet,
@@ -189,8 +220,11 @@ fn pick(cpu: &Cpu, rq: &mut Rq) -> Picked {
             }
         }
         match pick {
-            Pick::Run { id: EntityId(id), .. } => return Picked::Task(id),
-            Pick::Flush { id: EntityId(id), entity } => task::by_id(id).leave_rq(entity),
+            Pick::Run { id: EntityId(id), reason } => return Picked::Task(id, reason),
+            Pick::Flush { id: EntityId(id), entity } => {
+                task::by_id(id).leave_rq(entity);
+                note_dequeue(cpu, rq, id, Leaves::Repaid);
+            }
             Pick::Idle => return Picked::Nobody,
         }
     }

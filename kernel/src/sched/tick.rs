@@ -10,6 +10,7 @@ use crate::arch::clock;
 use crate::cpu::Cpu;
 use crate::run;
 use abi::Clock;
+use abi::trace::Event;
 use eevdf::Resched;
 
 /// The tick of this CPU.
@@ -29,6 +30,11 @@ pub(crate) fn tick(cpu: &Cpu) {
         } else if pull::is_any_waiting(cpu) {
             rq.request_resched(cpu, Why::Wakeup);
         }
+        cpu.trace.write(now, || Event::Tick {
+            curr: rq.curr(),
+            nr_running: rq.fair.nr_runnable(),
+            resched: cpu.need_resched(),
+        });
         rq.publish(cpu);
     }
     spend_irq_cost(cpu, now);
@@ -39,6 +45,7 @@ pub(crate) fn tick(cpu: &Cpu) {
 pub(crate) fn begin(cpu: &Cpu) {
     let now = cpu.local.with(|local| local.time.now());
     cpu.rq.lock().advance(now);
+    cpu.trace.write(now, || Event::Begin);
     spend_irq_cost(cpu, now);
 }
 

@@ -13,7 +13,9 @@ use crate::arch::lapic;
 use crate::cpu::{self, Cpu};
 use crate::run;
 use crate::task::{State, Task};
+use crate::trace;
 use abi::Preempt;
+use abi::trace::{Event, Joins, Move};
 use eevdf::{Enqueue, Entity, EntityId, Resched, Wake};
 
 /// Wakes a task; without effect on one that is runnable or at its end. Interrupts must be off.
@@ -29,6 +31,8 @@ pub(crate) fn wake(task: &'static Task, how: Wake) {
         }
         State::Blocked => wait.state = State::Runnable,
     }
+    let waker = || trace::actor(this);
+    this.trace.write(now, || Event::Waking { task: task.id, cpu: task.cpu(), waker: waker() });
     if wake_delayed(this, task, how, now) {
         return;
     }
@@ -37,10 +41,14 @@ pub(crate) fn wake(task: &'static Task, how: Wake) {
     let entity = task.parked.lock().take().expect("a task on no queue has its entity parked");
     let target = placement::select_cpu(task.cpu() as usize, task.affinity(), &cpu::idle());
     let target = cpu::by_id(target as u32);
-    let enqueue = match task.arrives() {
-        true => Enqueue::Migrate,
-        false => Enqueue::Wakeup,
+    let (enqueue, why) = match task.arrives() {
+        true => (Enqueue::Migrate, Move::Affinity),
+        false => (Enqueue::Wakeup, Move::Wakeup),
     };
+    if task.cpu() != target.id {
+        let (from, to) = (task.cpu(), target.id);
+        this.trace.write(now, || Event::Migrate { task: task.id, from, to, why });
+    }
     activate(this, target, task, entity, enqueue, how, now);
 }
 
@@ -62,7 +70,9 @@ pub(super) fn activate(
     if enqueue != Enqueue::Migrate {
         task.account.lock().wake(rq.clock_ns());
     }
+    note_enqueue(this, target, &rq, task, trace::joins(enqueue), now);
     let request = preempts(&mut rq, task, how);
+    note_wakeup(this, target, task, enqueue == Enqueue::Initial, request, now);
     rq.publish(target);
     ask(this, target, &mut rq, request, Why::Wakeup, now);
 }
@@ -82,10 +92,29 @@ fn wake_delayed(this: &Cpu, task: &Task, how: Wake, now: u64) -> bool {
     let task_ns = rq.task_ns();
     rq.fair.requeue_delayed(EntityId(task.id), task_ns);
     task.account.lock().wake(rq.clock_ns());
+    note_enqueue(this, target, &rq, task, Joins::Requeue, now);
     let request = preempts(&mut rq, task, how);
+    note_wakeup(this, target, task, false, request, now);
     rq.publish(target);
     ask(this, target, &mut rq, request, Why::Wakeup, now);
     true
+}
+
+fn note_enqueue(this: &Cpu, target: &Cpu, rq: &Rq, task: &Task, how: Joins, now: u64) {
+    this.trace.write(now, || {
+        let lag_ns = rq.fair.lag(EntityId(task.id)).unwrap_or(0);
+        let nr_running = rq.fair.nr_runnable();
+        Event::Enqueue { task: task.id, cpu: target.id, how, nr_running, lag_ns }
+    });
+}
+
+fn note_wakeup(this: &Cpu, target: &Cpu, task: &Task, is_new: bool, request: Resched, now: u64) {
+    this.trace.write(now, || Event::Wakeup {
+        task: task.id,
+        cpu: target.id,
+        is_new,
+        preempts: trace::preempts(request),
+    });
 }
 
 /// Whether a task that is on its queue by now should run at once.
@@ -106,6 +135,7 @@ pub(super) fn ask(this: &Cpu, target: &Cpu, rq: &mut Rq, request: Resched, why: 
     // A lazy request waits for whatever makes that CPU look next, at the latest its tick.
     let waits = request == Resched::Lazy && run::config().preempt == Preempt::Lazy;
     if target.id != this.id && !waits {
+        this.trace.write(now, || Event::IpiSend { cpu: target.id });
         target.note_wake(now);
         lapic::send_reschedule(target.apic_id);
     }

@@ -13,6 +13,7 @@ use crate::task::{self, Task};
 use crate::{cpu, run};
 use abi::Op;
 use abi::program::{MAX_COUNTERS, Since};
+use abi::trace::Event;
 
 /// Where every task begins: on its own stack, interrupts off, just switched to. One of a pool
 /// begins again each time it is spawned.
@@ -116,10 +117,18 @@ impl Interpreter {
             Op::SetPolicy(policy) => sched::set_policy(task, policy),
             Op::SetSlice(slice_ns) => sched::set_slice(task, slice_ns),
             Op::SetAffinity(set) => sched::set_affinity(task, set),
-            Op::Mark(mark) => measure::mark(mark, now()),
+            Op::Mark(mark) => {
+                let now = now();
+                measure::mark(mark, now);
+                cpu::this().trace.write(now, || Event::Mark { task: task.id, mark });
+            }
             Op::Measure { since, histogram } => {
                 if let Some(since_ns) = self.time_of(since) {
-                    measure::record(histogram, now().saturating_sub(since_ns));
+                    let now = now();
+                    let value_ns = now.saturating_sub(since_ns);
+                    measure::record(histogram, value_ns);
+                    let event = || Event::Measure { task: task.id, histogram, value_ns };
+                    cpu::this().trace.write(now, event);
                 }
             }
             Op::Count { counter, by } => measure::count(counter, by),

@@ -63,6 +63,11 @@ pub(crate) fn init(boot_info: &BootInfo) -> u64 {
     end - start
 }
 
+/// The physical address of something on the heap.
+pub(crate) fn physical(address: u64) -> u64 {
+    address - PHYSICAL_MEMORY_OFFSET
+}
+
 /// Bytes still free.
 pub(crate) fn free() -> u64 {
     ALLOCATOR.0.lock().free() as u64
