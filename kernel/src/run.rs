@@ -96,7 +96,7 @@ fn place_tasks(start_ns: u64) {
     }
     for task in task::all().iter().filter(|task| task.pool.is_none()) {
         workload::task_starts();
-        let target = placement::initial_cpu(task.affinity(), &tasks_on);
+        let target = placement::simple::initial_cpu(task.affinity(), &tasks_on);
         tasks_on[target] += 1;
         let cpu = &cpu::all()[target];
         let entity = task.parked.lock().take().expect("nothing has run yet");

@@ -10,8 +10,9 @@ use crate::{
     mixes::{self, OptionsError},
     repeat,
     report::{self, JsonSink},
-    slices,
+    slices, topology,
 };
+use placement::Topology;
 use std::path::Path;
 
 /// Executes a command line.
@@ -40,6 +41,10 @@ fn show(text: &str) -> Result<u8, Error> {
 }
 
 fn run(arguments: &RunArgs) -> Result<u8, Error> {
+    if arguments.show_topology {
+        let config = arguments.machine.config();
+        return show(&topology::show(&Topology::new(config.topology()?, config.cpus)));
+    }
     let mix = match arguments.mix() {
         Ok(mix) => mix,
         Err(OptionsError::Refused(refusal)) => return Err(refusal.into()),

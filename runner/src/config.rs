@@ -2,12 +2,12 @@
 
 use crate::{
     error::Refusal,
-    units,
+    topology, units,
     workload::{Specs, Workload, time_range},
 };
 use abi::{
-    Burn, Clock, Explain, MAX_CPUS, NohzMode, Preempt, Scenario, Steal, TickMode,
-    scenario::RulesSpec,
+    Burn, Clock, Explain, MAX_CPUS, NohzMode, Preempt, Scenario, Steal, Surroundings, TickMode,
+    TopologySpec, scenario::RulesSpec,
 };
 use eevdf::{Feature, Preset, Rules, SliceRule, TunableScaling};
 use std::ops::RangeInclusive;
@@ -32,6 +32,10 @@ const VIRTUAL_TSC_HZ: u64 = 1_000_000_000;
 pub struct Config {
     /// CPUs.
     pub cpus: u32,
+    /// How they are put together; one socket with one cache without it.
+    pub topology: Option<topology::Description>,
+    /// What decides where tasks go.
+    pub surroundings: Surroundings,
     /// Ticks per second.
     pub hz: u32,
     /// The Linux version whose rules are in force.
@@ -74,6 +78,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             cpus: 1,
+            topology: None,
+            surroundings: Surroundings::Simple,
             hz: 1000,
             preset: newest_preset(),
             features: Vec::new(),
@@ -143,6 +149,18 @@ impl Config {
         Ok(rules.with_features(features))
     }
 
+    /// How the CPUs are put together.
+    ///
+    /// # Errors
+    /// A number of CPUs out of range, or one that the description does not fit.
+    pub fn topology(&self) -> Result<TopologySpec, Refusal> {
+        check_range("--smp", self.cpus, &CPUS)?;
+        match &self.topology {
+            Some(description) => description.resolve(self.cpus),
+            None => Ok(TopologySpec::flat(self.cpus)),
+        }
+    }
+
     /// The preemption model in force: the lazy one is the default from v7.0 on.
     pub fn preempt(&self) -> Preempt {
         self.preempt.unwrap_or(match self.preset {
@@ -175,6 +193,8 @@ impl Config {
             clock: self.clock,
             tsc_hz: (self.clock == Clock::Virtual).then_some(VIRTUAL_TSC_HZ),
             cpus: self.cpus,
+            topology: self.topology()?,
+            surroundings: self.surroundings,
             hz: self.hz,
             tick: self.tick,
             nohz: self.nohz,

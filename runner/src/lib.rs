@@ -45,6 +45,7 @@ pub mod repeat;
 pub mod report;
 pub mod rtapp;
 pub mod slices;
+pub mod topology;
 pub mod units;
 pub mod workload;
 

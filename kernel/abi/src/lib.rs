@@ -19,13 +19,17 @@ pub mod line;
 pub mod program;
 pub mod record;
 pub mod scenario;
+pub mod topology;
 pub mod trace;
 
 pub use cpuset::CpuSet;
 pub use histogram::Histogram;
 pub use program::{Crash, Op, Program, Resources};
 pub use record::Record;
-pub use scenario::{Burn, Clock, Explain, NohzMode, Preempt, Scenario, Steal, TaskSpec, TickMode};
+pub use scenario::{
+    Burn, Clock, Explain, NohzMode, Preempt, Scenario, Steal, Surroundings, TaskSpec, TickMode,
+};
+pub use topology::TopologySpec;
 
 /// The most CPUs a guest can have: APIC ids are 8 bits wide and 255 means "all".
 pub const MAX_CPUS: usize = 255;

@@ -4,14 +4,14 @@
 //! payload, then the payload in postcard's encoding. The guest refuses an image that is not
 //! exactly this, and says what it found.
 
-use crate::{CpuSet, Program, Resources};
+use crate::{CpuSet, Program, Resources, TopologySpec};
 use alloc::{string::String, vec::Vec};
 use crc::{CRC_32_ISO_HDLC, Crc};
 use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"SLICELAB";
 /// Version of the scenario's encoding and of the records; both sides must agree.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 const HEADER_LEN: usize = 20;
 static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
@@ -63,6 +63,16 @@ pub enum Preempt {
     Full,
     /// PREEMPT_LAZY: a lazy request to another CPU waits for that CPU's next interrupt.
     Lazy,
+}
+
+/// What decides where tasks go, on more than one CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Surroundings {
+    /// A wakee goes back to its CPU if that idles, else to any idle CPU; a CPU that runs dry
+    /// takes a waiting task from the fullest queue. Topology counts for nothing.
+    Simple,
+    /// As Linux has it: by scheduling domains, caches and load.
+    Linux,
 }
 
 /// A hypervisor that takes the CPU away, on every CPU alike.
@@ -137,6 +147,10 @@ pub struct Scenario {
     pub tsc_hz: Option<u64>,
     /// CPUs the guest must find and start.
     pub cpus: u32,
+    /// How they are put together.
+    pub topology: TopologySpec,
+    /// What decides where tasks go.
+    pub surroundings: Surroundings,
     /// Ticks per second.
     pub hz: u32,
     /// One-shot or periodic.
@@ -252,6 +266,8 @@ mod tests {
             clock: Clock::Virtual,
             tsc_hz: Some(1_000_000_000),
             cpus: 2,
+            topology: TopologySpec::flat(2),
+            surroundings: Surroundings::Linux,
             hz: 250,
             tick: TickMode::Oneshot,
             nohz: NohzMode::Off,

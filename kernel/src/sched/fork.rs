@@ -18,7 +18,7 @@ pub(crate) fn spawn(task: &'static Task) {
     task.context.on_cpu().wait_until_off();
     let old = task.parked.lock().take().expect("a task on no queue has its entity parked");
     task.account.lock().spawn(old.sum_exec_ns());
-    let target = placement::select_cpu(this.id as usize, task.affinity(), &cpu::idle());
+    let target = placement::simple::select_cpu(this.id as usize, task.affinity(), &cpu::idle());
     let how = Wake { fork: true, ..Wake::default() };
     let target = cpu::by_id(target as u32);
     wakeup::activate(this, target, task, task.newborn.clone(), Enqueue::Initial, how, now);

@@ -38,7 +38,7 @@ pub(super) fn pull(this: &Cpu) -> Option<Pulled> {
             true => 0,
             false => cpu.waiting(),
         });
-        let Some(source) = placement::pull_from(this.id as usize, waiting) else {
+        let Some(source) = placement::simple::pull_from(this.id as usize, waiting) else {
             this.trace.write(now, || Event::Balance { from: None, moved: 0 });
             return None;
         };

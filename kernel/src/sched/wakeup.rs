@@ -39,7 +39,7 @@ pub(crate) fn wake(task: &'static Task, how: Wake) {
     // The CPU on which it blocked may not have left its stack yet.
     task.context.on_cpu().wait_until_off();
     let entity = task.parked.lock().take().expect("a task on no queue has its entity parked");
-    let target = placement::select_cpu(task.cpu() as usize, task.affinity(), &cpu::idle());
+    let target = placement::simple::select_cpu(task.cpu() as usize, task.affinity(), &cpu::idle());
     let target = cpu::by_id(target as u32);
     let (enqueue, why) = match task.arrives() {
         true => (Enqueue::Migrate, Move::Affinity),

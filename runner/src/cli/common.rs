@@ -1,8 +1,8 @@
 //! Flags that describe the machine, and flags that say how to run it on this host.
 
 use super::values;
-use crate::{config::Config, experiment::Host, qemu::Accel};
-use abi::{Burn, Clock, NohzMode, Preempt, Steal, TickMode};
+use crate::{config::Config, experiment::Host, qemu::Accel, topology};
+use abi::{Burn, Clock, NohzMode, Preempt, Steal, Surroundings, TickMode};
 use clap::Args;
 use eevdf::{Feature, Preset, TunableScaling};
 use std::{path::PathBuf, time::Duration};
@@ -11,9 +11,18 @@ use std::{path::PathBuf, time::Duration};
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Machine and rules")]
 pub struct MachineArgs {
-    /// CPUs, 1 to 255
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::cpus, allow_hyphen_values = true)]
-    pub smp: u32,
+    /// CPUs, 1 to 255 [default: what --topology describes, or 1]
+    #[arg(long, value_name = "N", value_parser = values::cpus, allow_hyphen_values = true)]
+    pub smp: Option<u32>,
+    /// How the CPUs are put together, whatever QEMU shows: sockets, cores of each and threads of
+    /// each core, and how many CPUs share a cluster or a last-level cache, such as 2s8c2t, llc=4
+    /// or 2s8c2t,cluster=4,llc=8 [default: one socket, one cache, one thread for each core]
+    #[arg(long, value_name = "MACHINE", allow_hyphen_values = true)]
+    pub topology: Option<topology::Description>,
+    /// What decides where tasks go on several CPUs: `linux`, scheduling domains, caches and
+    /// load, or `simple`, any idle CPU
+    #[arg(long, value_name = "HOW", default_value = "simple", hide = true, value_parser = values::surroundings)]
+    pub surroundings: Surroundings,
     /// Ticks per second, 10 to 10000
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = values::hz, allow_hyphen_values = true)]
     pub hz: u32,
@@ -66,8 +75,12 @@ pub struct MachineArgs {
 impl MachineArgs {
     /// The configuration that the flags describe.
     pub fn config(&self) -> Config {
+        let described = self.topology.as_ref().and_then(topology::Description::cpus);
+        let cpus = self.smp.or(described).unwrap_or(Config::default().cpus);
         Config {
-            cpus: self.smp,
+            cpus,
+            topology: self.topology.clone(),
+            surroundings: self.surroundings,
             hz: self.hz,
             preset: self.preset,
             features: self.feature.clone(),

@@ -117,6 +117,9 @@ pub struct RunArgs {
     /// The machine and its rules.
     #[command(flatten)]
     pub machine: MachineArgs,
+    /// Print how the CPUs are put together and the scheduling domains that follow, and run nothing
+    #[arg(long, help_heading = "Output")]
+    pub show_topology: bool,
     /// Print why each task ran, with everybody's lag and deadline, between two times of the run
     /// such as 1s..1010ms; without them from its start
     #[arg(long, value_name = "FROM..TO", num_args = 0..=1, default_missing_value = "..", value_parser = values::window, help_heading = "Output")]

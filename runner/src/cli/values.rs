@@ -2,7 +2,8 @@
 
 use crate::{config, repeat, units, workload};
 use abi::{
-    Burn, Clock, CpuSet, Crash, MAX_CPUS, NohzMode, Preempt, Steal, TickMode, scenario::Policy,
+    Burn, Clock, CpuSet, Crash, MAX_CPUS, NohzMode, Preempt, Steal, Surroundings, TickMode,
+    scenario::Policy,
 };
 use eevdf::{Feature, Preset, TunableScaling};
 use std::{fmt::Display, ops::RangeInclusive, str::FromStr, time::Duration};
@@ -107,6 +108,11 @@ pub(super) fn tick(text: &str) -> Result<TickMode, String> {
 /// What idle CPUs do.
 pub(super) fn nohz(text: &str) -> Result<NohzMode, String> {
     word(text, &[("off", NohzMode::Off), ("idle", NohzMode::Idle)])
+}
+
+/// What decides where tasks go.
+pub(super) fn surroundings(text: &str) -> Result<Surroundings, String> {
+    word(text, &[("simple", Surroundings::Simple), ("linux", Surroundings::Linux)])
 }
 
 /// A preemption model.

@@ -14,7 +14,10 @@ use crate::{
     repeat::Repeats,
     workload::Metric,
 };
-use abi::{Burn, Clock, NohzMode, Preempt, Scenario, TaskSpec, TickMode, scenario::Policy};
+use abi::{
+    Burn, Clock, NohzMode, Preempt, Scenario, Surroundings, TaskSpec, TickMode, TopologySpec,
+    scenario::Policy,
+};
 use eevdf::Feature;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -78,6 +81,24 @@ pub struct ConfigDocument {
     pub steal_period_ns: u64,
     pub steal_ns: u64,
     pub memory_mib: u32,
+    pub topology: TopologyDocument,
+    pub surroundings: &'static str,
+}
+
+/// How many CPUs each part of the machine has.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[expect(missing_docs, reason = "`abi::TopologySpec` documents them")]
+pub struct TopologyDocument {
+    pub core: u32,
+    pub cluster: u32,
+    pub llc: u32,
+    pub package: u32,
+}
+
+impl From<TopologySpec> for TopologyDocument {
+    fn from(TopologySpec { core, cluster, llc, package }: TopologySpec) -> Self {
+        Self { core, cluster, llc, package }
+    }
 }
 
 /// The machine as the guest found it.
@@ -280,6 +301,11 @@ impl ConfigDocument {
             steal_period_ns: scenario.steal.map_or(0, |steal| steal.period_ns),
             steal_ns: scenario.steal.map_or(0, |steal| steal.time_ns),
             memory_mib: plan.memory_mib,
+            topology: scenario.topology.into(),
+            surroundings: match scenario.surroundings {
+                Surroundings::Simple => "simple",
+                Surroundings::Linux => "linux",
+            },
         }
     }
 }

@@ -12,7 +12,7 @@ pub use dist::Dist;
 pub(crate) use dist::decimals;
 pub use document::{
     ConfigDocument, CpuDocument, Document, LagDocument, MachineDocument, SwitchesDocument,
-    TaskDocument, TotalsDocument,
+    TaskDocument, TopologyDocument, TotalsDocument,
 };
 pub(crate) use explain::explain;
 pub use explain::{CandidateDocument, DecisionDocument};
