@@ -19,7 +19,7 @@ pub(crate) use timers::Timers;
 
 use crate::arch::clock;
 use crate::cpu::{self, Cpu, Local};
-use crate::irqsoff::let_interrupts_in;
+use crate::irqsoff::{let_interrupts_in, wait_for_interrupt};
 use crate::run;
 use crate::sched::{self, Why, tick, wakeup};
 use crate::task;
@@ -29,13 +29,41 @@ use timers::Event;
 
 /// The timer fired.
 pub(crate) fn on_timer() {
-    let cpu = cpu::this();
+    on_due(cpu::this());
+}
+
+/// Waits for whatever happens next on this CPU, while something `lasts`; may return before that
+/// is over. Interrupts must be off.
+///
+/// Under the virtual clock what is due already is handled here and now. The tempting way, a timer
+/// set to fire at once, costs the host two switches of threads for each event, several times
+/// what handling it does.
+pub(crate) fn wait(lasts: impl Fn() -> bool) {
+    if is_due() {
+        // Another CPU's request may be from before what is due here.
+        let_interrupts_in();
+        if !lasts() || !is_due() || on_due(cpu::this()) {
+            return;
+        }
+        // It is another CPU's turn, which will tell.
+    }
+    wait_for_interrupt();
+}
+
+/// Whether something is due on this CPU for which no interrupt will come.
+fn is_due() -> bool {
+    cpu::this().local.with(|local| !local.time.is_held() && local.timers.is_due(clock::now_ns()))
+}
+
+/// Handles what is due; returns whether anything was.
+fn on_due(cpu: &'static Cpu) -> bool {
     let begin_ns = if run::config().kernel_cost { clock::now_ns() } else { 0 };
-    let Some(handled) = handle_due(cpu) else { return };
+    let Some(handled) = handle_due(cpu) else { return false };
     if run::config().kernel_cost && handled == Handled::Tick && !cpu.need_resched() {
         cpu.account.lock().tick_cost.record(clock::now_ns() - begin_ns);
     }
     sched::leave_interrupt(cpu);
+    handled != Handled::Nothing
 }
 
 /// Another CPU asked this one to look: a task was put on its queue, or the run is set, or over.

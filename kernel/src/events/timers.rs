@@ -218,6 +218,13 @@ impl Timers {
         Some(self.at(self.first)).filter(|&at_ns| at_ns != NEVER)
     }
 
+    /// Whether something is due for which the hardware is not set: whoever waits on this CPU
+    /// looks first. Not where a task spins, nor where times are read when they are needed.
+    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+        let is_looked_for = !self.loses_ticks && self.mode == TickMode::Oneshot;
+        is_looked_for && self.at(self.first) <= now_ns
+    }
+
     /// Takes the next event off, if it is due at `now_ns`; with how many ticks it skips.
     pub(super) fn take_due(&mut self, now_ns: u64) -> Option<(u64, Event, u64)> {
         let (event, at_ns) = (self.first, self.at(self.first));
@@ -282,7 +289,7 @@ impl Timers {
             return;
         }
         let next = self.next_ns();
-        if self.armed_ns == next {
+        if self.armed_ns == next || self.is_due(clock::now_ns()) {
             return;
         }
         self.armed_ns = next;

@@ -14,7 +14,6 @@ use crate::account::End;
 use crate::arch::{Context, ThisCpu, interrupts_are_on, switch};
 use crate::cpu::{self, Cpu, Local};
 use crate::events;
-use crate::irqsoff::wait_for_interrupt;
 use crate::run;
 use crate::task::{self, State, Task, TaskId, Wait};
 use crate::trace;
@@ -362,6 +361,6 @@ pub(crate) fn idle_loop(cpu: &'static Cpu) -> ! {
                 local.let_time_pass(cpu);
             }
         });
-        wait_for_interrupt();
+        events::wait(|| !may_grant(cpu));
     }
 }

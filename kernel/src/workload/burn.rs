@@ -4,9 +4,9 @@
 //! the rest along. Halted, the task is charged just the same, and under the virtual clock time
 //! jumps to the next event.
 
-use crate::irqsoff::{interrupts_off, interrupts_on, wait_for_interrupt};
+use crate::irqsoff::{interrupts_off, interrupts_on};
 use crate::task::Task;
-use crate::{cpu, run};
+use crate::{cpu, events, run};
 use abi::Burn;
 
 /// Uses `ns` of own CPU time. Interrupts must be off, here and below.
@@ -39,7 +39,7 @@ fn compute(task: &'static Task, end_ns: Option<u64>, is_wall: bool) {
     match run::config().burn {
         Burn::Halt => {
             while task.burst.is_active() {
-                wait_for_interrupt();
+                events::wait(|| task.burst.is_active());
             }
         }
         Burn::Spin => {
