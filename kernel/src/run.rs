@@ -99,13 +99,11 @@ fn place_tasks(start_ns: u64) {
         let target = placement::simple::initial_cpu(task.affinity(), &tasks_on);
         tasks_on[target] += 1;
         let cpu = &cpu::all()[target];
-        let entity = task.parked.lock().take().expect("nothing has run yet");
         let mut rq = cpu.rq.lock();
-        rq.fair.enqueue(EntityId(task.id), entity, Enqueue::Wakeup, start_ns);
-        task.join_rq(cpu.id);
+        rq.enqueue(cpu, task, Enqueue::Wakeup);
         cpu::this().trace.write(start_ns, || {
             let lag_ns = rq.fair.lag(EntityId(task.id)).unwrap_or(0);
-            let nr_running = rq.fair.nr_runnable();
+            let nr_running = rq.nr_runnable();
             Event::Enqueue { task: task.id, cpu: cpu.id, how: Joins::New, nr_running, lag_ns }
         });
         rq.publish(cpu);
@@ -211,11 +209,11 @@ pub(crate) fn end(cpu: &'static Cpu) {
 
 /// A task's charged time, wherever its entity is. After the end.
 pub(crate) fn charged(task: &Task) -> (u64, u64) {
-    let before_ns = task.account.lock().charged_before_ns;
+    let before_ns = task.account.lock().charged_before_ns + task.rt_exec_ns();
     let of = |entity: &eevdf::Entity| (before_ns + entity.sum_exec_ns(), entity.slice_ns());
-    if task.on_rq() {
-        let rq = cpu::by_id(task.cpu()).rq.lock();
-        return rq.fair.entity(EntityId(task.id)).map(of).expect("queued where it says");
+    if let Some(entity) = &*task.parked.lock() {
+        return of(entity);
     }
-    task.parked.lock().as_ref().map(of).expect("parked while on no queue")
+    let rq = cpu::by_id(task.cpu()).rq.lock();
+    rq.fair.entity(EntityId(task.id)).map(of).expect("queued where it says")
 }

@@ -8,7 +8,7 @@ use crate::explain::Decisions;
 use crate::fail::fail;
 use crate::irqsoff::IrqsOff;
 use crate::run::{self, Config};
-use crate::sched::{self, Rq};
+use crate::sched::{self, RealTime, Rq};
 use crate::task::{self, Task};
 use crate::trace::{self, Tracer};
 use crate::workload;
@@ -50,7 +50,7 @@ pub(crate) fn configure(scenario: &Scenario) {
 pub(crate) fn check_memory(scenario: &Scenario, heap_size: u64) {
     let (cpus, tasks) = (scenario.cpus as usize, scenario.tasks.len());
     let decisions = scenario.explain.as_ref().map_or(0, Decisions::bytes);
-    let per_cpu = size_of::<Cpu>() + CPU_STACKS + tasks * (size_of::<Node>() + 16) + decisions;
+    let per_cpu = size_of::<Cpu>() + CPU_STACKS + tasks * (size_of::<Node>() + 28) + decisions;
     // The stack's page table, and what a stack slot may share with no other.
     let per_task = size_of::<Task>() + TASK_STACK_SIZE as usize + 8192;
     let shared = workload::bytes(scenario) + trace::bytes(scenario.cpus, scenario.trace_slots);
@@ -103,8 +103,9 @@ fn create_cpu(scenario: &Scenario, id: u32, apic_id: u32, rules: Rules) -> Cpu {
         is_handling: false,
     };
     let decisions = scenario.explain.map(Decisions::new);
+    let rt = RealTime::new(scenario);
     let trace = Tracer::new(id, scenario.cpus, scenario.trace_slots);
-    Cpu::new(id, apic_id, Rq::new(RunQueue::new(rules, nodes), decisions), local, trace)
+    Cpu::new(id, apic_id, Rq::new(RunQueue::new(rules, nodes), rt, decisions), local, trace)
 }
 
 fn create_task(spec: &TaskSpec, id: u32, cpus: u32, rules: &Rules) -> Task {

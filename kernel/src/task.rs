@@ -13,7 +13,10 @@
 //! | [`Task::wait`]: state | its lock, taken before any runqueue's |
 //! | the entity | the runqueue it is on; `parked` while it is on none |
 //! | [`Task::on_rq`], [`Task::cpu`] | written under that runqueue's lock |
+//! | [`Task::rt_priority`] | the task itself, under the lock of the runqueue it is on |
 //! | [`Task::burst`] | the CPU the task runs on |
+//!
+//! The entity of a real-time task is parked all the time: the fair queue does not know the task.
 //!
 //! A delayed dequeue leaves a blocked task's entity on its runqueue until its debt is repaid;
 //! then `on_rq` is set although the state is `Blocked`.
@@ -23,11 +26,13 @@ use crate::arch::{Context, ThisCpu};
 use crate::workload;
 use abi::CpuSet;
 use abi::record::Waits;
+use abi::scenario::Policy;
 use alloc::boxed::Box;
 use alloc::string::String;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use eevdf::Entity;
 use ksync::IrqLock;
+use rt::Priority;
 use spin::Once;
 
 /// A task's place in the scenario, and its `eevdf::EntityId`.
@@ -64,11 +69,17 @@ pub(crate) struct Task {
     pub(crate) pool: Option<u32>,
     /// What it is like when it is spawned.
     pub(crate) newborn: Entity,
+    /// Its policy then.
+    pub(crate) newborn_policy: Policy,
     pub(crate) context: Context,
     pub(crate) wait: IrqLock<Wait, ThisCpu>,
-    /// The entity while it is on no runqueue. Taken under any other lock, holds none.
+    /// The entity while it is on no fair queue. Taken under any other lock, holds none.
     pub(crate) parked: IrqLock<Option<Entity>, ThisCpu>,
     on_rq: AtomicBool,
+    /// Of SCHED_FIFO; 0 if the task is a fair one.
+    rt_priority: AtomicU8,
+    /// What it was charged as a real-time task.
+    rt_exec_ns: AtomicU64,
     cpu: AtomicU32,
     pub(crate) burst: Burst,
     /// Left a CPU where it may not run, to be let in elsewhere. Under `wait`.
@@ -97,10 +108,13 @@ impl Task {
             program: spec.program,
             pool: spec.pool,
             newborn: entity.clone(),
+            newborn_policy: spec.policy,
             context,
             wait: IrqLock::new(Wait { state, is_wake_pending: false }),
             parked: IrqLock::new(Some(entity)),
             on_rq: AtomicBool::new(false),
+            rt_priority: AtomicU8::new(rt_priority(spec.policy)),
+            rt_exec_ns: AtomicU64::new(0),
             cpu: AtomicU32::new(0),
             burst: Burst::new(),
             is_moving: AtomicBool::new(false),
@@ -153,10 +167,43 @@ impl Task {
         self.on_rq.store(true, Ordering::Release);
     }
 
-    /// The entity left its runqueue, whose lock the caller holds, for good.
-    pub(crate) fn leave_rq(&self, entity: Entity) {
-        *self.parked.lock() = Some(entity);
+    /// The task left its runqueue, whose lock the caller holds, for good; its entity is parked.
+    pub(crate) fn leave_rq(&self) {
         self.on_rq.store(false, Ordering::Release);
+    }
+
+    /// The entity left the fair queue, whose lock the caller holds.
+    pub(crate) fn park(&self, entity: Entity) {
+        *self.parked.lock() = Some(entity);
+    }
+
+    /// Its priority, if it is a real-time task.
+    pub(crate) fn rt_priority(&self) -> Option<Priority> {
+        // Relaxed: written under the lock of the runqueue that asks.
+        Priority::new(self.rt_priority.load(Ordering::Relaxed))
+    }
+
+    /// It is a task of that policy from here on, real-time or fair.
+    pub(crate) fn set_class(&self, policy: Policy) {
+        self.rt_priority.store(rt_priority(policy), Ordering::Relaxed);
+    }
+
+    /// It ran for so long as a real-time task.
+    pub(crate) fn charge_rt(&self, ns: u64) {
+        // Relaxed: under the lock of the runqueue it is on, or when all has ended.
+        self.rt_exec_ns.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    /// What it was charged as a real-time task.
+    pub(crate) fn rt_exec_ns(&self) -> u64 {
+        self.rt_exec_ns.load(Ordering::Relaxed)
+    }
+}
+
+fn rt_priority(policy: Policy) -> u8 {
+    match policy {
+        Policy::Fifo { priority } => priority,
+        Policy::Normal | Policy::Batch | Policy::Idle => 0,
     }
 }
 

@@ -7,7 +7,8 @@ use crate::{
 };
 use abi::{
     Burn, Clock, Explain, MAX_CPUS, NohzMode, Preempt, Scenario, Steal, Surroundings, TickMode,
-    TopologySpec, scenario::RulesSpec,
+    TopologySpec,
+    scenario::{DlServer, RulesSpec},
 };
 use eevdf::{Feature, Preset, Rules, SliceRule, TunableScaling};
 use std::ops::RangeInclusive;
@@ -64,6 +65,8 @@ pub struct Config {
     pub nohz: NohzMode,
     /// When requests to reschedule are granted; by preset without it.
     pub preempt: Option<Preempt>,
+    /// What keeps real-time tasks from starving fair ones; by preset without it.
+    pub dl_server: Option<DlServer>,
     /// What a hypervisor takes from every CPU.
     pub steal: Option<Steal>,
     /// The time, from and to, in which decisions are explained.
@@ -94,6 +97,7 @@ impl Default for Config {
             tick: TickMode::Oneshot,
             nohz: NohzMode::Off,
             preempt: None,
+            dl_server: None,
             steal: None,
             explain: None,
             check_invariants: false,
@@ -169,6 +173,15 @@ impl Config {
         })
     }
 
+    /// The deadline server in force: none before 6.12, and since 6.17 the one that is left armed.
+    pub fn dl_server(&self) -> DlServer {
+        self.dl_server.unwrap_or(match self.preset {
+            Preset::V6_6 | Preset::V6_8 => DlServer::Off,
+            Preset::V6_12 | Preset::V6_14 | Preset::V6_15 => DlServer::Eager,
+            _ => DlServer::Lazy,
+        })
+    }
+
     /// The whole scenario.
     ///
     /// # Errors
@@ -203,6 +216,7 @@ impl Config {
             tick_error_ns: self.tick_error_ns,
             irq_cost_ns: self.irq_cost_ns,
             preempt: self.preempt(),
+            dl_server: self.dl_server(),
             steal: self.steal,
             explain: self.explain.map(|(from_ns, to_ns)| Explain {
                 from_ns,

@@ -58,7 +58,9 @@ fn unknown_names_get_the_nearest() {
     run_refused(&["--preset", "v6.81"], &["--preset", "'v6.81'", "did you mean v6.8?"]);
     run_refused(&["--feature", "NO_RUN_TO_PARTY"], &["--feature", "did you mean RUN_TO_PARITY?"]);
     run_refused(&["--clock", "vitual"], &["--clock", "did you mean virtual?"]);
-    run_refused(&["--policy", "fifo"], &["--policy", "normal, other, batch, idle"]);
+    run_refused(&["--policy", "rr"], &["--policy", "normal, other, batch, idle, fifo:PRIORITY"]);
+    run_refused(&["--policy", "fifo"], &["--policy", "needs a priority, 1 to 99: fifo:10"]);
+    run_refused(&["--policy", "fifo:100"], &["--policy", "from 1 to 99"]);
     run_refused(&["--preset", "v6.8", "--feature", "PREEMPT_SHORT"], &["v6.8 does not have it"]);
 }
 

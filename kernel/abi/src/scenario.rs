@@ -4,14 +4,14 @@
 //! payload, then the payload in postcard's encoding. The guest refuses an image that is not
 //! exactly this, and says what it found.
 
-use crate::{CpuSet, Program, Resources, TopologySpec};
+use crate::{CpuSet, Op, Program, Resources, TopologySpec};
 use alloc::{string::String, vec::Vec};
 use crc::{CRC_32_ISO_HDLC, Crc};
 use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"SLICELAB";
 /// Version of the scenario's encoding and of the records; both sides must agree.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 const HEADER_LEN: usize = 20;
 static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
@@ -125,7 +125,7 @@ pub struct TaskSpec {
     pub pool: Option<u32>,
 }
 
-/// Linux's fair scheduling policies.
+/// Linux's scheduling policies, as far as there are any here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Policy {
     /// SCHED_NORMAL (SCHED_OTHER).
@@ -134,6 +134,25 @@ pub enum Policy {
     Batch,
     /// SCHED_IDLE.
     Idle,
+    /// SCHED_FIFO: before all fair tasks, and never ended by a slice.
+    Fifo {
+        /// 1 to 99; the larger one goes first.
+        priority: u8,
+    },
+}
+
+/// Priorities of SCHED_FIFO.
+pub const FIFO_PRIORITIES: core::ops::RangeInclusive<u8> = 1..=99;
+
+/// The server that guarantees fair tasks 50 ms of each second beside real-time ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum DlServer {
+    /// There is none (before 6.12).
+    Off,
+    /// It stops with the last fair task of its CPU (up to 6.16).
+    Eager,
+    /// It stops after a period without a fair task (since 6.17).
+    Lazy,
 }
 
 /// Everything one boot needs.
@@ -167,6 +186,8 @@ pub struct Scenario {
     pub irq_cost_ns: u64,
     /// When requests to reschedule are granted.
     pub preempt: Preempt,
+    /// What keeps real-time tasks from starving fair ones.
+    pub dl_server: DlServer,
     /// Time stolen from every CPU; clocks go on, tasks are not charged.
     pub steal: Option<Steal>,
     /// Which decisions to send with the report.
@@ -216,6 +237,14 @@ impl core::fmt::Display for ScenarioError {
 impl core::error::Error for ScenarioError {}
 
 impl Scenario {
+    /// Whether a task is of SCHED_FIFO, or becomes one.
+    pub fn has_fifo(&self) -> bool {
+        let is_fifo = |policy: &Policy| matches!(policy, Policy::Fifo { .. });
+        let becomes_fifo = |op: &Op| matches!(op, Op::SetPolicy(policy) if is_fifo(policy));
+        self.tasks.iter().any(|task| is_fifo(&task.policy))
+            || self.programs.iter().flatten().any(becomes_fifo)
+    }
+
     /// The ramdisk image.
     pub fn to_image(&self) -> Vec<u8> {
         let payload =
@@ -258,7 +287,6 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Op;
 
     fn scenario() -> Scenario {
         Scenario {
@@ -276,6 +304,7 @@ mod tests {
             tick_error_ns: -1000,
             irq_cost_ns: 0,
             preempt: Preempt::Lazy,
+            dl_server: DlServer::Lazy,
             steal: Some(Steal { period_ns: 10_000_000, time_ns: 100_000 }),
             explain: None,
             check_invariants: true,

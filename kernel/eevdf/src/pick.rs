@@ -70,6 +70,15 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         Pick::Run { id, reason }
     }
 
+    /// Puts the running entity back among those that wait, without a pick: another class gets the
+    /// CPU. It keeps its place, but not its protection.
+    pub fn put_curr(&mut self, now: u64) {
+        self.charge(now);
+        if let Some(running) = self.running.take() {
+            self.insert(running.id);
+        }
+    }
+
     /// Picks, honouring protection or not; `is_real` is false in a wakeup test.
     pub(crate) fn pick(
         &self,

@@ -50,8 +50,8 @@ impl Signals {
         }
         self.into_period = into_period;
         self.load += held.load * sum;
-        self.runnable += held.runnable * sum << 10;
-        self.util += u64::from(held.is_running) * sum << 10;
+        self.runnable += (held.runnable * sum) << 10;
+        self.util += (u64::from(held.is_running) * sum) << 10;
         true
     }
 

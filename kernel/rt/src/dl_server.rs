@@ -149,7 +149,7 @@ impl DlServer {
 
     /// The time at which the rest of the budget just fits.
     fn latest_start_ns(&self) -> u64 {
-        self.deadline_ns.saturating_sub_signed(self.budget_ns)
+        self.deadline_ns.saturating_add_signed(-self.budget_ns)
     }
 
     /// Whether what is left cannot be kept: it would be more than the server's part of the time

@@ -220,6 +220,7 @@ fn handle(cpu: &'static Cpu, event: Event) {
         }
         Event::Steal => tick::steal(cpu, run::config().steal.map_or(0, |steal| steal.time_ns)),
         Event::Tick => tick::tick(cpu),
+        Event::Server => tick::on_server_timer(cpu),
         Event::End => run::end(cpu),
     }
 }

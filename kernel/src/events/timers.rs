@@ -24,12 +24,14 @@ pub(super) enum Event {
     /// The slice timer (HRTICK).
     SliceTimer,
     Tick,
+    /// The deadline server has something to do; after a tick at the same time, which charges it.
+    Server,
     /// The measured run ends; after a tick at the same time, which still counts.
     End,
 }
 
 impl Event {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Begin,
         Self::Reschedule,
         Self::Wake,
@@ -37,6 +39,7 @@ impl Event {
         Self::Steal,
         Self::SliceTimer,
         Self::Tick,
+        Self::Server,
         Self::End,
     ];
 }
@@ -153,6 +156,11 @@ impl Timers {
         self.set(Event::SliceTimer, at_ns.unwrap_or(NEVER));
     }
 
+    /// Sets or clears the time at which the deadline server wants to be asked.
+    pub(crate) fn set_server(&mut self, at_ns: Option<u64>) {
+        self.set(Event::Server, at_ns.unwrap_or(NEVER));
+    }
+
     /// The running task lost this much time to an interrupt: what is measured in its own CPU
     /// time comes later.
     pub(crate) fn postpone(&mut self, ns: u64) {
@@ -254,7 +262,11 @@ impl Timers {
                 }
                 self.set_tick(next);
             }
-            Event::Reschedule | Event::BurstEnd | Event::SliceTimer | Event::End => {
+            Event::Reschedule
+            | Event::BurstEnd
+            | Event::SliceTimer
+            | Event::Server
+            | Event::End => {
                 self.set(event, NEVER);
             }
         }

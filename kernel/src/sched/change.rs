@@ -3,7 +3,7 @@
 //! Interrupts must be off throughout.
 
 use super::schedule::migrate;
-use super::{Leave, Why, schedule};
+use super::{Leave, Rq, Why, schedule};
 use crate::cpu;
 use crate::task::Task;
 use abi::scenario;
@@ -15,8 +15,14 @@ pub(crate) fn set_nice(task: &Task, nice: i8) {
     set_attr(task, |attr| attr.nice = nice);
 }
 
-/// Sets its policy (`sched_setscheduler`).
+/// Sets its policy (`sched_setscheduler`). One of another class, or another priority, makes it
+/// start there at the end of the line.
 pub(crate) fn set_policy(task: &Task, policy: scenario::Policy) {
+    let changes_class =
+        matches!(policy, scenario::Policy::Fifo { .. }) || task.rt_priority().is_some();
+    if changes_class {
+        schedule(Leave::Becomes(policy));
+    }
     set_attr(task, |attr| attr.policy = super::policy(policy));
 }
 
@@ -32,6 +38,14 @@ fn set_attr(task: &Task, change: impl FnOnce(&mut Attr)) {
     let id = EntityId(task.id);
     let mut rq = cpu.rq.lock();
     rq.advance(now);
+    let Rq { fair, .. } = &mut *rq;
+    if let Some(entity) = &mut *task.parked.lock() {
+        // A real-time task: it takes effect once it is a fair one.
+        let mut attr = entity.attr();
+        change(&mut attr);
+        entity.set_attr(attr, fair.rules());
+        return;
+    }
     let task_ns = rq.task_ns();
     let old = rq.fair.entity(id).expect("the running task is on its queue").attr();
     let mut new = old;

@@ -16,10 +16,12 @@ pub(crate) fn spawn(task: &'static Task) {
     wait.state = State::Runnable;
     // The CPU on which it ended may not have left its stack yet.
     task.context.on_cpu().wait_until_off();
-    let old = task.parked.lock().take().expect("a task on no queue has its entity parked");
+    let old = task.parked.lock().replace(task.newborn.clone());
+    let old = old.expect("a task on no queue has its entity parked");
     task.account.lock().spawn(old.sum_exec_ns());
+    task.set_class(task.newborn_policy);
     let target = placement::simple::select_cpu(this.id as usize, task.affinity(), &cpu::idle());
     let how = Wake { fork: true, ..Wake::default() };
     let target = cpu::by_id(target as u32);
-    wakeup::activate(this, target, task, task.newborn.clone(), Enqueue::Initial, how, now);
+    wakeup::activate(this, target, task, Enqueue::Initial, how, now);
 }

@@ -3,6 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `rq.rs` | a CPU's runqueue: the policy's queue, its clocks, the stint in progress |
+//! | `class.rs` | the classes of a runqueue and their order |
 //! | `schedule.rs` | leaving the CPU: choose, account, switch |
 //! | `wakeup.rs` | making a blocked task runnable, here or on another CPU |
 //! | `sleep.rs` | sleeping until a time |
@@ -17,6 +18,7 @@
 //! also what holds preemption off.
 
 mod change;
+mod class;
 mod fork;
 mod pull;
 mod rq;
@@ -26,15 +28,17 @@ pub(crate) mod tick;
 pub(crate) mod wakeup;
 
 pub(crate) use change::{set_affinity, set_nice, set_policy, set_slice};
+pub(crate) use class::RealTime;
 pub(crate) use fork::spawn;
 pub(crate) use rq::{Rq, Why};
 pub(crate) use schedule::{Leave, block, exit, idle_loop, leave_interrupt, schedule};
 pub(crate) use sleep::sleep_until;
 
-/// The policy's word for a policy of the scenario.
+/// The fair policy's word for a policy of the scenario; what a real-time task is when it becomes a
+/// fair one is said by then.
 pub(crate) fn policy(policy: abi::scenario::Policy) -> eevdf::Policy {
     match policy {
-        abi::scenario::Policy::Normal => eevdf::Policy::Normal,
+        abi::scenario::Policy::Normal | abi::scenario::Policy::Fifo { .. } => eevdf::Policy::Normal,
         abi::scenario::Policy::Batch => eevdf::Policy::Batch,
         abi::scenario::Policy::Idle => eevdf::Policy::Idle,
     }

@@ -9,7 +9,7 @@ use crate::cpu::{self, Cpu};
 use crate::task::{self, TaskId};
 use abi::CpuSet;
 use abi::trace::{Event, Leaves, Move};
-use eevdf::{Dequeue, Dequeued, Entity, EntityId};
+use eevdf::{Dequeue, EntityId};
 
 /// How many tasks of a queue are looked at (Linux: `sched_nr_migrate`): interrupts are off
 /// meanwhile, so the time must not grow with the queue.
@@ -18,7 +18,6 @@ const NR_MIGRATE: usize = 32;
 /// A task in nobody's hands but the puller's.
 pub(super) struct Pulled {
     pub(super) id: TaskId,
-    pub(super) entity: Entity,
     /// When it left its queue, by that queue's clock.
     pub(super) clock_ns: u64,
 }
@@ -63,20 +62,18 @@ fn take_from(source: &Cpu, this: &Cpu, now: u64) -> Option<Pulled> {
         .filter(|&id| Some(id) != rq.fair.curr() && !rq.fair.is_delayed(id))
         .filter(is_movable)
         .max_by_key(|&id| rq.fair.lag(id))?;
-    let task_ns = rq.task_ns();
-    let Dequeued::Gone(entity) = rq.fair.dequeue(id, Dequeue::Migrate, task_ns) else {
-        unreachable!("only a task that sleeps is dequeued with delay");
-    };
+    let is_gone = rq.dequeue(task::by_id(id.0), Dequeue::Migrate);
+    debug_assert!(is_gone, "only who sleeps is dequeued with delay");
     let request = rq.fair.resched();
     // The look at its clock may have shown that the task running there has used up its slice.
     wakeup::ask(this, source, &mut rq, request, Why::Slice, now);
     this.trace.write(now, || {
-        let nr_running = rq.fair.nr_runnable();
+        let nr_running = rq.nr_runnable();
         Event::Dequeue { task: id.0, cpu: source.id, why: Leaves::Migrate, nr_running }
     });
     this.trace.write(now, || Event::Balance { from: Some(source.id), moved: 1 });
     let (task, from, to) = (id.0, source.id, this.id);
     this.trace.write(now, || Event::Migrate { task, from, to, why: Move::Pull });
     rq.publish(source);
-    Some(Pulled { id: id.0, entity, clock_ns: rq.clock_ns() })
+    Some(Pulled { id: id.0, clock_ns: rq.clock_ns() })
 }

@@ -4,12 +4,12 @@
 //! second leaves out what interrupts took and is what tasks are charged by. A tick error goes
 //! into the second only, so that stints are measured by one clock and charged by another.
 
+use super::class::RealTime;
 use crate::cpu::Cpu;
 use crate::explain::Decisions;
 use crate::run;
-use crate::task::TaskId;
 use alloc::boxed::Box;
-use eevdf::{EntityId, Node, RunQueue};
+use eevdf::{Node, RunQueue};
 
 /// Why the running task was asked to go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +18,8 @@ pub(crate) enum Why {
     Slice,
     /// A task woke that should run.
     Wakeup,
+    /// The turn of the deadline server began or ended.
+    Server,
 }
 
 /// The stay of a task on this CPU that is in progress.
@@ -33,6 +35,8 @@ pub(crate) struct Stint {
 pub(crate) struct Rq {
     /// The policy's queue; entity numbers are task numbers.
     pub(crate) fair: RunQueue<Box<[Node]>>,
+    /// What goes before it.
+    pub(super) rt: RealTime,
     clock_ns: u64,
     clock_task_ns: u64,
     /// Interrupt time that the next update has to leave out.
@@ -49,9 +53,14 @@ pub(crate) struct Rq {
 }
 
 impl Rq {
-    pub(crate) fn new(fair: RunQueue<Box<[Node]>>, decisions: Option<Decisions>) -> Self {
+    pub(crate) fn new(
+        fair: RunQueue<Box<[Node]>>,
+        rt: RealTime,
+        decisions: Option<Decisions>,
+    ) -> Self {
         Self {
             fair,
+            rt,
             clock_ns: 0,
             clock_task_ns: 0,
             irq_ns: 0,
@@ -86,7 +95,9 @@ impl Rq {
         // stands still for as long as the host was away starves whoever is to be charged next
         // ("sched: Don't try to catch up excess steal time").
         let steal = core::mem::take(&mut self.steal_ns).min(delta - irq);
-        self.clock_task_ns += (delta - irq - steal).saturating_add_signed(error_ns);
+        let task_delta = (delta - irq - steal).saturating_add_signed(error_ns);
+        self.clock_task_ns += task_delta;
+        self.charge(task_delta);
     }
 
     /// Leaves `ns` out of the task clock at its next move.
@@ -109,11 +120,6 @@ impl Rq {
         self.clock_task_ns
     }
 
-    /// The task on the CPU.
-    pub(crate) fn curr(&self) -> Option<TaskId> {
-        self.fair.curr().map(|EntityId(id)| id)
-    }
-
     /// Asks this queue's CPU to choose again. The first reason counts.
     pub(crate) fn request_resched(&mut self, cpu: &Cpu, why: Why) {
         self.resched_why.get_or_insert(why);
@@ -128,12 +134,15 @@ impl Rq {
 
     /// Ends an operation on the queue: copies for those without the lock, and, where the
     /// scenario or a debug build asks for it, a check of everything the policy promises.
-    pub(crate) fn publish(&self, cpu: &Cpu) {
+    pub(crate) fn publish(&mut self, cpu: &Cpu) {
+        if self.update_server() {
+            self.request_resched(cpu, Why::Server);
+        }
         if (cfg!(debug_assertions) || run::config().check_invariants)
             && let Err(violation) = self.fair.check_invariants()
         {
             panic!("the runqueue of cpu {} is corrupt: {violation:?}", cpu.id);
         }
-        cpu.set_runnable(self.fair.nr_runnable());
+        cpu.set_runnable(self.nr_runnable());
     }
 }

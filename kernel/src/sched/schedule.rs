@@ -17,9 +17,10 @@ use crate::events;
 use crate::run;
 use crate::task::{self, State, Task, TaskId, Wait};
 use crate::trace;
-use abi::trace::{Event, Joins, Leaves, TaskIn, TaskOut};
+use abi::scenario::Policy;
+use abi::trace::{self as traced, Event, Joins, Leaves, TaskIn, TaskOut};
 use abi::{Clock, NohzMode};
-use eevdf::{Dequeue, Dequeued, Enqueue, EntityId, Pick, PickReason};
+use eevdf::{Dequeue, Enqueue, Entity, EntityId, Pick};
 use ksync::IrqLockGuard;
 
 /// How the running task leaves.
@@ -33,6 +34,8 @@ pub(crate) enum Leave {
     Yields,
     /// It may not stay here; its state says that it waits to be let in elsewhere.
     Migrates,
+    /// It becomes a task of another class.
+    Becomes(Policy),
     /// For good.
     Exits,
 }
@@ -63,7 +66,7 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     let left = prev.map(|id| (id, leave_queue(cpu, &mut rq, id, leave)));
     drop(wait);
 
-    let mut reason = PickReason::Only;
+    let mut reason = traced::Pick::Only;
     let next = loop {
         match pick(cpu, &mut rq) {
             Picked::Task(id, why) => {
@@ -79,18 +82,16 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
                 drop(rq);
                 let pulled = pull::pull(cpu);
                 rq = cpu.rq.lock();
-                if let Some(Pulled { id, entity, clock_ns }) = pulled {
+                if let Some(Pulled { id, clock_ns }) = pulled {
                     // Its CPU may be ahead: here it cannot run before it left there.
                     rq.advance(clock_ns);
-                    let task_ns = rq.task_ns();
-                    rq.fair.enqueue(EntityId(id), entity, Enqueue::Migrate, task_ns);
-                    task::by_id(id).join_rq(cpu.id);
+                    rq.enqueue(cpu, task::by_id(id), Enqueue::Migrate);
                     cpu.trace.write(rq.clock_ns(), || {
                         let lag_ns = rq.fair.lag(EntityId(id)).unwrap_or(0);
-                        let (nr_running, how) = (rq.fair.nr_runnable(), Joins::Migrate);
+                        let (nr_running, how) = (rq.nr_runnable(), Joins::Migrate);
                         Event::Enqueue { task: id, cpu: cpu.id, how, nr_running, lag_ns }
                     });
-                } else if rq.fair.nr_queued() == 0 {
+                } else if rq.is_empty() {
                     break None;
                 }
             }
@@ -113,7 +114,7 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
         rq.busy_ns += now - stint.start_ns;
         let end = match leave {
             Leave::Preempted if why == Some(Why::Slice) => End::Slice,
-            Leave::Preempted => End::Preempt,
+            Leave::Preempted | Leave::Becomes(_) => End::Preempt,
             Leave::Blocked => End::Block,
             Leave::Yields => End::Yield,
             Leave::Migrates => End::Migrate,
@@ -127,20 +128,22 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     }
     let mut into = None;
     if let Some(id) = next {
-        let lag_ns = rq.fair.lag(EntityId(id)).expect("the chosen task is on its queue");
+        let lag_ns = rq.fair.lag(EntityId(id)).unwrap_or(0);
         task::by_id(id).account.lock().begin_stint(now, cpu.id, lag_ns);
-        into = Some(TaskIn { task: id, pick: trace::pick(reason), lag_ns });
+        into = Some(TaskIn { task: id, pick: reason, lag_ns });
     }
     cpu.trace.write(now, || {
-        let nr_running = rq.fair.nr_runnable();
+        let nr_running = rq.nr_runnable();
         Event::Switch { prev: out, next: into, nr_running }
     });
     rq.switches += 1;
     cpu.set_current(next);
     rq.publish(cpu);
     let slice_timer = rq.fair.hrtick_delay_ns();
+    let server_timer = rq.server_timer_ns();
     drop(rq);
 
+    cpu.local.with(|local| local.timers.set_server(server_timer));
     hand_over_timers(cpu, now, prev, next, slice_timer);
     // The same one again if it was woken while the queue was open.
     if next != prev {
@@ -151,51 +154,59 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
 /// What is known of a task that leaves, before the policy forgets it.
 #[derive(Clone, Copy)]
 struct Left {
+    /// Without end, for a real-time task.
     slice_ns: u64,
+    /// None, for a real-time task.
     lag_ns: i64,
     /// Whether it still competes.
     is_queued: bool,
 }
 
 fn leave_queue(cpu: &Cpu, rq: &mut Rq, id: TaskId, leave: Leave) -> Left {
-    let entity_id = EntityId(id);
+    let (task, entity_id) = (task::by_id(id), EntityId(id));
     let task_ns = rq.task_ns();
     // The answer is of no interest: whoever is here chooses anew anyway.
     let _ = rq.fair.update_curr(task_ns);
-    let entity = rq.fair.entity(entity_id).expect("the running task is on its queue");
-    let slice_ns = entity.slice_ns();
-    let lag_ns = rq.fair.lag(entity_id).expect("the running task is on its queue");
+    let slice_ns = rq.fair.entity(entity_id).map_or(u64::MAX, Entity::slice_ns);
+    let lag_ns = rq.fair.lag(entity_id).unwrap_or(0);
     let why = match leave {
-        Leave::Preempted => return Left { slice_ns, lag_ns, is_queued: true },
+        Leave::Preempted => None,
         Leave::Yields => {
-            rq.fair.yield_curr(task_ns);
-            return Left { slice_ns, lag_ns, is_queued: true };
+            rq.yield_curr();
+            None
         }
-        Leave::Blocked => Dequeue::Sleep,
-        Leave::Migrates => Dequeue::Migrate,
-        Leave::Exits => Dequeue::Exit,
-    };
-    let why = match (rq.fair.dequeue(entity_id, why, task_ns), why) {
-        (Dequeued::Gone(entity), why) => {
-            task::by_id(id).leave_rq(entity);
-            trace::leaves(why)
+        Leave::Becomes(policy) => {
+            rq.change_class(cpu, task, policy);
+            None
         }
-        (Dequeued::Delayed, _) => Leaves::Delay,
+        Leave::Blocked => Some(Dequeue::Sleep),
+        Leave::Migrates => Some(Dequeue::Migrate),
+        Leave::Exits => Some(Dequeue::Exit),
     };
-    note_dequeue(cpu, rq, id, why);
-    Left { slice_ns, lag_ns, is_queued: false }
+    let is_queued = why.is_none();
+    if let Some(why) = why {
+        let why = match rq.dequeue(task, why) {
+            true => {
+                task.leave_rq();
+                trace::leaves(why)
+            }
+            false => Leaves::Delay,
+        };
+        note_dequeue(cpu, rq, id, why);
+    }
+    Left { slice_ns, lag_ns, is_queued }
 }
 
 fn note_dequeue(cpu: &Cpu, rq: &Rq, task: TaskId, why: Leaves) {
     cpu.trace.write(rq.clock_ns(), || {
-        let nr_running = rq.fair.nr_runnable();
+        let nr_running = rq.nr_runnable();
         Event::Dequeue { task, cpu: cpu.id, why, nr_running }
     });
 }
 
 /// What asking the policy came to.
 enum Picked {
-    Task(TaskId, PickReason),
+    Task(TaskId, traced::Pick),
     Nobody,
     /// Nothing yet, and interrupts have been off for long enough.
     NotYet,
@@ -209,6 +220,9 @@ const FLUSHES: usize = 16;
 fn pick(cpu: &Cpu, rq: &mut Rq) -> Picked {
     let (clock_ns, task_ns) = (rq.clock_ns(), rq.task_ns());
     for _ in 0..FLUSHES {
+        if let Some(id) = rq.pick_rt() {
+            return Picked::Task(id, traced::Pick::Priority);
+        }
         let Rq { fair, decisions, .. } = rq;
         let before = decisions.as_mut().and_then(|decisions| decisions.before(clock_ns, fair));
         let pick = fair.pick_next(task_ns);
@@ -219,11 +233,17 @@ fn pick(cpu: &Cpu, rq: &mut Rq) -> Picked {
             }
         }
         match pick {
-            Pick::Run { id: EntityId(id), reason } => return Picked::Task(id, reason),
+            Pick::Run { id: EntityId(id), reason } => {
+                return Picked::Task(id, trace::pick(reason));
+            }
             Pick::Flush { id: EntityId(id), entity } => {
-                task::by_id(id).leave_rq(entity);
+                let task = task::by_id(id);
+                task.park(entity);
+                task.leave_rq();
                 note_dequeue(cpu, rq, id, Leaves::Repaid);
             }
+            // All that were queued were delayed; if the server let them go first, others wait.
+            Pick::Idle if !rq.is_empty() => {}
             Pick::Idle => return Picked::Nobody,
         }
     }

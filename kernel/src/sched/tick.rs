@@ -20,8 +20,7 @@ pub(crate) fn tick(cpu: &Cpu) {
     {
         let mut rq = cpu.rq.lock();
         rq.advance_with_error(now, run::config().tick_error_ns);
-        let task_ns = rq.task_ns();
-        if rq.fair.tick(task_ns) != Resched::No {
+        if rq.tick() != Resched::No {
             rq.request_resched(cpu, Why::Slice);
         }
         if rq.curr().is_some() {
@@ -32,12 +31,29 @@ pub(crate) fn tick(cpu: &Cpu) {
         }
         cpu.trace.write(now, || Event::Tick {
             curr: rq.curr(),
-            nr_running: rq.fair.nr_runnable(),
+            nr_running: rq.nr_runnable(),
             resched: cpu.need_resched(),
         });
         rq.publish(cpu);
+        let server_timer = rq.server_timer_ns();
+        drop(rq);
+        cpu.local.with(|local| local.timers.set_server(server_timer));
     }
     spend_irq_cost(cpu, now);
+}
+
+/// The deadline server wanted to be asked now.
+pub(crate) fn on_server_timer(cpu: &Cpu) {
+    let now = cpu.local.with(|local| local.time.now());
+    let mut rq = cpu.rq.lock();
+    rq.advance(now);
+    if rq.on_server_timer() {
+        rq.request_resched(cpu, Why::Server);
+    }
+    rq.publish(cpu);
+    let server_timer = rq.server_timer_ns();
+    drop(rq);
+    cpu.local.with(|local| local.timers.set_server(server_timer));
 }
 
 /// The interrupt that begins the run stands for the tick at time 0: it costs as much, or the

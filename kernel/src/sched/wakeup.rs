@@ -16,7 +16,7 @@ use crate::task::{State, Task};
 use crate::trace;
 use abi::Preempt;
 use abi::trace::{Event, Joins, Move};
-use eevdf::{Enqueue, Entity, EntityId, Resched, Wake};
+use eevdf::{Enqueue, EntityId, Resched, Wake};
 
 /// Wakes a task; without effect on one that is runnable or at its end. Interrupts must be off.
 pub(crate) fn wake(task: &'static Task, how: Wake) {
@@ -38,7 +38,6 @@ pub(crate) fn wake(task: &'static Task, how: Wake) {
     }
     // The CPU on which it blocked may not have left its stack yet.
     task.context.on_cpu().wait_until_off();
-    let entity = task.parked.lock().take().expect("a task on no queue has its entity parked");
     let target = placement::simple::select_cpu(task.cpu() as usize, task.affinity(), &cpu::idle());
     let target = cpu::by_id(target as u32);
     let (enqueue, why) = match task.arrives() {
@@ -49,7 +48,7 @@ pub(crate) fn wake(task: &'static Task, how: Wake) {
         let (from, to) = (task.cpu(), target.id);
         this.trace.write(now, || Event::Migrate { task: task.id, from, to, why });
     }
-    activate(this, target, task, entity, enqueue, how, now);
+    activate(this, target, task, enqueue, how, now);
 }
 
 /// Puts a task that is on no queue on that of `target`. The caller holds the task's lock.
@@ -57,21 +56,18 @@ pub(super) fn activate(
     this: &Cpu,
     target: &Cpu,
     task: &Task,
-    entity: Entity,
     enqueue: Enqueue,
     how: Wake,
     now: u64,
 ) {
     let mut rq = target.rq.lock();
     rq.advance(now);
-    let task_ns = rq.task_ns();
-    rq.fair.enqueue(EntityId(task.id), entity, enqueue, task_ns);
-    task.join_rq(target.id);
+    rq.enqueue(target, task, enqueue);
     if enqueue != Enqueue::Migrate {
         task.account.lock().wake(rq.clock_ns());
     }
     note_enqueue(this, target, &rq, task, trace::joins(enqueue), now);
-    let request = preempts(&mut rq, task, how);
+    let request = rq.wakeup_preempt(task, how);
     note_wakeup(this, target, task, enqueue == Enqueue::Initial, request, now);
     rq.publish(target);
     ask(this, target, &mut rq, request, Why::Wakeup, now);
@@ -93,7 +89,7 @@ fn wake_delayed(this: &Cpu, task: &Task, how: Wake, now: u64) -> bool {
     rq.fair.requeue_delayed(EntityId(task.id), task_ns);
     task.account.lock().wake(rq.clock_ns());
     note_enqueue(this, target, &rq, task, Joins::Requeue, now);
-    let request = preempts(&mut rq, task, how);
+    let request = rq.wakeup_preempt(task, how);
     note_wakeup(this, target, task, false, request, now);
     rq.publish(target);
     ask(this, target, &mut rq, request, Why::Wakeup, now);
@@ -103,7 +99,7 @@ fn wake_delayed(this: &Cpu, task: &Task, how: Wake, now: u64) -> bool {
 fn note_enqueue(this: &Cpu, target: &Cpu, rq: &Rq, task: &Task, how: Joins, now: u64) {
     this.trace.write(now, || {
         let lag_ns = rq.fair.lag(EntityId(task.id)).unwrap_or(0);
-        let nr_running = rq.fair.nr_runnable();
+        let nr_running = rq.nr_runnable();
         Event::Enqueue { task: task.id, cpu: target.id, how, nr_running, lag_ns }
     });
 }
@@ -115,15 +111,6 @@ fn note_wakeup(this: &Cpu, target: &Cpu, task: &Task, is_new: bool, request: Res
         is_new,
         preempts: trace::preempts(request),
     });
-}
-
-/// Whether a task that is on its queue by now should run at once.
-fn preempts(rq: &mut Rq, task: &Task, how: Wake) -> Resched {
-    let task_ns = rq.task_ns();
-    match rq.fair.curr() {
-        None => Resched::Full,
-        Some(_) => rq.fair.wakeup_preempt(EntityId(task.id), how, task_ns),
-    }
 }
 
 /// Hands a request of the policy to the CPU it is for, whose queue is `rq`.

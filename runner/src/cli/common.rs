@@ -2,7 +2,7 @@
 
 use super::values;
 use crate::{config::Config, experiment::Host, qemu::Accel, topology};
-use abi::{Burn, Clock, NohzMode, Preempt, Steal, Surroundings, TickMode};
+use abi::{Burn, Clock, NohzMode, Preempt, Steal, Surroundings, TickMode, scenario::DlServer};
 use clap::Args;
 use eevdf::{Feature, Preset, TunableScaling};
 use std::{path::PathBuf, time::Duration};
@@ -63,6 +63,11 @@ pub struct MachineArgs {
     /// differ inside the kernel only, which takes no time here [default: the preset's]
     #[arg(long, value_name = "MODEL", value_parser = values::preempt)]
     pub preempt: Option<Preempt>,
+    /// What guarantees fair tasks 50 ms of each second beside SCHED_FIFO tasks (Linux's
+    /// fair_server): off, or a deadline server that stops with the last fair task (eager) or after
+    /// a period without one (lazy) [default: the preset's]
+    #[arg(long, value_name = "HOW", value_parser = values::dl_server)]
+    pub dl_server: Option<DlServer>,
     /// Time that a hypervisor takes from every CPU, such as 100ms:2ms: clocks go on, tasks are
     /// not charged
     #[arg(long, value_name = "PERIOD:TIME", value_parser = values::steal, allow_hyphen_values = true)]
@@ -95,6 +100,7 @@ impl MachineArgs {
             tick: self.tick,
             nohz: self.nohz,
             preempt: self.preempt,
+            dl_server: self.dl_server,
             steal: self.steal,
             ..Config::default()
         }

@@ -41,7 +41,8 @@ pub struct LoadArgs {
     /// Slices of the tasks' own in order, such as 100ms,2.8ms; `-` for the base slice
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::slice, allow_hyphen_values = true)]
     pub slice: Vec<Option<u64>>,
-    /// Policies of the tasks in order: normal, batch, idle [default: normal]
+    /// Policies of the tasks in order: normal, batch, idle, or fifo:PRIORITY such as fifo:10, which
+    /// goes before all others (1 to 99) [default: normal]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::policy)]
     pub policy: Vec<Policy>,
     /// CPUs of the tasks in order, such as 0,0,1 or 0-3,any; `-` or `any` for all CPUs

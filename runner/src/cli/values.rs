@@ -3,7 +3,7 @@
 use crate::{config, repeat, units, workload};
 use abi::{
     Burn, Clock, CpuSet, Crash, MAX_CPUS, NohzMode, Preempt, Steal, Surroundings, TickMode,
-    scenario::Policy,
+    scenario::{DlServer, FIFO_PRIORITIES, Policy},
 };
 use eevdf::{Feature, Preset, TunableScaling};
 use std::{fmt::Display, ops::RangeInclusive, str::FromStr, time::Duration};
@@ -126,6 +126,12 @@ pub(super) fn preempt(text: &str) -> Result<Preempt, String> {
     word(text, &words)
 }
 
+/// What keeps real-time tasks from starving fair ones.
+pub(super) fn dl_server(text: &str) -> Result<DlServer, String> {
+    let words = [("off", DlServer::Off), ("eager", DlServer::Eager), ("lazy", DlServer::Lazy)];
+    word(text, &words)
+}
+
 /// How the base slice grows.
 pub(super) fn scaling(text: &str) -> Result<TunableScaling, String> {
     let words = [
@@ -140,13 +146,19 @@ pub(super) fn scaling(text: &str) -> Result<TunableScaling, String> {
 pub(super) fn policy(text: &str) -> Result<Policy, String> {
     let lower = text.to_ascii_lowercase();
     let short = lower.strip_prefix("sched_").unwrap_or(&lower);
+    if let Some(priority) = short.strip_prefix("fifo:") {
+        return Ok(Policy::Fifo { priority: whole(priority, &FIFO_PRIORITIES)? });
+    }
+    if short == "fifo" {
+        return Err("needs a priority, 1 to 99: fifo:10".into());
+    }
     let words = [
         ("normal", Policy::Normal),
         ("other", Policy::Normal),
         ("batch", Policy::Batch),
         ("idle", Policy::Idle),
     ];
-    word(short, &words)
+    word(short, &words).map_err(|known| format!("{known}, fifo:PRIORITY"))
 }
 
 /// A way to break the guest.

@@ -16,7 +16,7 @@ use crate::{
 };
 use abi::{
     Burn, Clock, NohzMode, Preempt, Scenario, Surroundings, TaskSpec, TickMode, TopologySpec,
-    scenario::Policy,
+    scenario::{DlServer, Policy},
 };
 use eevdf::Feature;
 use serde::Serialize;
@@ -78,6 +78,7 @@ pub struct ConfigDocument {
     pub tick_error_ns: i64,
     pub irq_cost_ns: u64,
     pub preempt: &'static str,
+    pub dl_server: &'static str,
     pub steal_period_ns: u64,
     pub steal_ns: u64,
     pub memory_mib: u32,
@@ -169,6 +170,9 @@ pub struct TaskDocument {
     pub pid: u32,
     pub nice: i8,
     pub policy: &'static str,
+    /// Of SCHED_FIFO.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
     pub slice_ns: u64,
     pub runtime_ns: u64,
     pub charged_ns: u64,
@@ -298,6 +302,11 @@ impl ConfigDocument {
                 Preempt::Full => "full",
                 Preempt::Lazy => "lazy",
             },
+            dl_server: match scenario.dl_server {
+                DlServer::Off => "off",
+                DlServer::Eager => "eager",
+                DlServer::Lazy => "lazy",
+            },
             steal_period_ns: scenario.steal.map_or(0, |steal| steal.period_ns),
             steal_ns: scenario.steal.map_or(0, |steal| steal.time_ns),
             memory_mib: plan.memory_mib,
@@ -364,6 +373,11 @@ impl TaskDocument {
                 Policy::Normal => "normal",
                 Policy::Batch => "batch",
                 Policy::Idle => "idle",
+                Policy::Fifo { .. } => "fifo",
+            },
+            priority: match spec.policy {
+                Policy::Fifo { priority } => Some(priority),
+                Policy::Normal | Policy::Batch | Policy::Idle => None,
             },
             slice_ns: counters.slice_ns,
             runtime_ns: counters.runtime_ns,

@@ -7,12 +7,16 @@ use super::{
 use abi::scenario::Policy;
 
 /// The policies that can run, under rt-app's names.
-const POLICIES: [(&str, Policy); 4] = [
+const POLICIES: [(&str, Policy); 5] = [
     ("SCHED_OTHER", Policy::Normal),
     ("SCHED_NORMAL", Policy::Normal),
     ("SCHED_BATCH", Policy::Batch),
     ("SCHED_IDLE", Policy::Idle),
+    ("SCHED_FIFO", Policy::Fifo { priority: DEFAULT_PRIORITY }),
 ];
+
+/// What rt-app gives a SCHED_FIFO task that names no priority.
+const DEFAULT_PRIORITY: u8 = 10;
 
 /// Keys of the grammar before 1.0.
 const OLD_KEYS: [&str; 6] = ["exec", "period", "deadline", "lock_order", "resources", "sched_data"];
@@ -22,13 +26,14 @@ pub(super) fn policy(name: &str, at: At) -> Result<Policy, Fault> {
     if let Some(&(_, policy)) = POLICIES.iter().find(|&&(known, _)| known == name) {
         return Ok(policy);
     }
-    const INSTEAD: &str = "use SCHED_OTHER, SCHED_BATCH or SCHED_IDLE, or leave the task out";
+    const INSTEAD: &str =
+        "use SCHED_OTHER, SCHED_BATCH, SCHED_IDLE or SCHED_FIFO, or leave the task out";
     let reason = match name {
         "SCHED_DEADLINE" => {
             format!("SCHED_DEADLINE cannot run here: there is no deadline scheduler; {INSTEAD}")
         }
-        "SCHED_FIFO" | "SCHED_RR" => {
-            format!("{name} cannot run here: there is no real-time scheduler; {INSTEAD}")
+        "SCHED_RR" => {
+            format!("SCHED_RR cannot run here: there is no round-robin scheduler; {INSTEAD}")
         }
         _ => match did_you_mean(name, POLICIES.map(|(known, _)| known)) {
             Some(meant) => format!("unknown policy `{}`; did you mean {meant}?", short(name)),

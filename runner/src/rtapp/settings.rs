@@ -11,7 +11,10 @@ use super::{
     source::At,
 };
 use crate::workload::{CUSTOM_SLICE_NS, NICE};
-use abi::{CpuSet, MAX_CPUS, scenario::Policy};
+use abi::{
+    CpuSet, MAX_CPUS,
+    scenario::{FIFO_PRIORITIES, Policy},
+};
 
 /// Whose properties they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,8 @@ pub(super) struct Settings<'v, 't> {
     pub(super) delay_ns: u64,
     pub(super) phases: Option<&'v Value<'t>>,
     pub(super) policy: Option<Policy>,
+    /// The policy that is meant where there is none.
+    inherited: Option<Policy>,
     pub(super) nice: Option<i8>,
     /// The slice, `Some(None)` for the base slice.
     pub(super) slice_ns: Option<Option<u64>>,
@@ -56,10 +61,11 @@ impl<'v, 't> Settings<'v, 't> {
     pub(super) fn read(
         members: &'v [Member<'t>],
         level: Level,
+        inherited: Option<Policy>,
         machine: &Machine<'_>,
         notes: &mut Notes,
     ) -> Result<Self, Fault> {
-        let mut settings = Self::default();
+        let mut settings = Self { inherited, ..Self::default() };
         // First, since it decides what the others may be.
         for member in members.iter().filter(|member| member.key == "policy") {
             settings.set(member, machine, notes)?;
@@ -96,9 +102,16 @@ impl<'v, 't> Settings<'v, 't> {
             }
             "delay" => self.delay_ns = member.read(Value::time_ns)?,
             "phases" => self.phases = Some(member.needed()?),
+            // Read already, with a priority perhaps.
+            "policy" if self.policy.is_some() => {}
             "policy" => {
                 let policy = |value: &Value<'_>| refuse::policy(value.text("a policy")?, value.at);
                 self.policy = Some(member.read(policy)?);
+            }
+            "priority" if matches!(self.policy.or(self.inherited), Some(Policy::Fifo { .. })) => {
+                let range = (*FIFO_PRIORITIES.start()).into()..=(*FIFO_PRIORITIES.end()).into();
+                let priority = member.read(|value| value.whole("a SCHED_FIFO priority", &range))?;
+                self.policy = Some(Policy::Fifo { priority: priority as u8 });
             }
             "priority" => {
                 let range = i64::from(*NICE.start())..=i64::from(*NICE.end());

@@ -10,6 +10,7 @@ use super::{
     settings::{Level, Settings},
     source::At,
 };
+use abi::scenario::Policy;
 use std::collections::HashSet;
 
 /// Bytes that a task's name may have; Linux shows 15 of a thread's.
@@ -30,14 +31,15 @@ pub(super) fn read(
                 .map_err(|fault| fault.in_key("default_policy"))?,
         ),
     };
-    let settings = Settings::read(members, Level::Task, context.machine, context.notes)?;
+    let settings =
+        Settings::read(members, Level::Task, default_policy, context.machine, context.notes)?;
+    let policy = settings.policy.or(default_policy).expect("one or the other");
     let (instances, at) = settings.instances.unwrap_or((1, member.at));
     context.count(instances, at)?;
     let phases = match settings.phases {
         None => vec![only_phase(members, member.at, context)?],
-        Some(phases) => phases_of(phases, members, context)?,
+        Some(phases) => phases_of(phases, members, policy, context)?,
     };
-    let policy = settings.policy.or(default_policy).expect("one or the other");
     Ok(Task {
         name: member.key.as_ref().to_owned(),
         at: member.at,
@@ -79,6 +81,7 @@ fn only_phase(members: &[Member<'_>], at: At, context: &mut Context<'_>) -> Resu
 fn phases_of(
     value: &Value<'_>,
     beside: &[Member<'_>],
+    policy: Policy,
     context: &mut Context<'_>,
 ) -> Result<Vec<Phase>, Fault> {
     let in_phases = |fault: Fault| fault.in_key("phases");
@@ -92,12 +95,20 @@ fn phases_of(
         return Err(in_phases(Fault::new(value.at, reason)));
     }
     note_repeated(members, |_| true, context);
-    members.iter().map(|member| phase(member, context)).collect()
+    let mut phases = Vec::new();
+    let mut policy = policy;
+    for member in members {
+        let phase = phase(member, policy, context)?;
+        policy = phase.change.policy.unwrap_or(policy);
+        phases.push(phase);
+    }
+    Ok(phases)
 }
 
-fn phase(member: &Member<'_>, context: &mut Context<'_>) -> Result<Phase, Fault> {
+fn phase(member: &Member<'_>, policy: Policy, context: &mut Context<'_>) -> Result<Phase, Fault> {
     let members = member.needed()?.object("a phase").map_err(|fault| fault.in_key(&member.key))?;
-    let settings = Settings::read(members, Level::Phase, context.machine, context.notes)?;
+    let settings =
+        Settings::read(members, Level::Phase, Some(policy), context.machine, context.notes)?;
     Ok(Phase {
         name: Some(member.key.as_ref().to_owned()),
         at: member.at,

@@ -8,6 +8,7 @@ mod boundary;
 mod burns;
 mod determinism;
 mod failures;
+mod fifo;
 mod mixes;
 mod placement;
 mod programs;

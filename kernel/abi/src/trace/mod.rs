@@ -212,6 +212,8 @@ byte_enum! {
         Protected = "protected",
         /// It had the earliest deadline of those eligible.
         Deadline = "earliest deadline",
+        /// It is a real-time task, and the first of those of the highest priority.
+        Priority = "highest priority",
     }
 }
 
