@@ -51,7 +51,12 @@ fn run(arguments: &RunArgs) -> Result<u8, Error> {
         Err(OptionsError::Usage(usage)) => return tell(&usage),
     };
     let experiment = arguments.experiment(mix.as_ref())?;
-    let output = Output { json: arguments.json.as_deref(), mix, times: arguments.repeat };
+    let output = Output {
+        json: arguments.json.as_deref(),
+        mix,
+        times: arguments.repeat,
+        command: &arguments.command,
+    };
     run_and_report(&experiment, &output)
 }
 
@@ -64,7 +69,7 @@ fn tell(usage: &clap::Error) -> Result<u8, Error> {
 fn boot(arguments: &BootArgs) -> Result<u8, Error> {
     let experiment = arguments.experiment()?;
     let json = arguments.run.json.as_deref();
-    run_and_report(&experiment, &Output { json, mix: None, times: 1 })
+    run_and_report(&experiment, &Output { json, mix: None, times: 1, command: &[] })
 }
 
 /// What is made of a run.
@@ -73,6 +78,8 @@ struct Output<'a> {
     mix: Option<mixes::Prepared>,
     /// How many seeds.
     times: u32,
+    /// What the document says of how to repeat it.
+    command: &'a [String],
 }
 
 fn run_and_report(experiment: &Experiment, output: &Output<'_>) -> Result<u8, Error> {
@@ -80,9 +87,10 @@ fn run_and_report(experiment: &Experiment, output: &Output<'_>) -> Result<u8, Er
     let sink = JsonSink::prepare(output.json)?;
     let repeat::Finished { results, error } = repeat::run(experiment, output.times)?;
     // What finished is worth having, whatever ended the rest.
-    if let (Some(document), Some(first)) =
+    if let (Some(mut document), Some(first)) =
         (repeat::document(&results, output.times), results.first())
     {
+        document.command = output.command.to_vec();
         let to_stderr = sink.is_stdout();
         sink.write(&document)?;
         if let Some(mix) = &output.mix {

@@ -11,8 +11,8 @@ use abi::{
     record::{Cpu, Ending, Held, Wait, Waits},
 };
 use eevdf::Feature;
-use serde::Serialize;
-use std::collections::HashMap;
+use serde::{Deserialize, Serialize};
+use std::{borrow::Cow, collections::HashMap};
 
 /// Ticks of a CPU may differ from HZ times the run's length by this part, or by one.
 const TICK_TOLERANCE: f64 = 0.01;
@@ -23,7 +23,7 @@ const RATE_TOLERANCE: f64 = 0.001;
 const TIME_TOLERANCE: f64 = 0.001;
 
 /// What a result says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// All expectations hold.
@@ -46,10 +46,10 @@ impl Verdict {
 }
 
 /// One thing that must hold.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Expectation {
     /// What is looked at.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// What it should be.
     pub expected: String,
     /// What it is.
@@ -139,7 +139,7 @@ fn reached(goal: &Goal, records: &Records) -> Expectation {
         }
     };
     let (expected, ok) = (goal.times.to_string(), done >= goal.times);
-    Expectation { what: goal.what, expected, got, ok, is_timing: false }
+    Expectation { what: goal.what.into(), expected, got, ok, is_timing: false }
 }
 
 /// Tasks named in one line.
@@ -177,7 +177,13 @@ fn progress(result: &RunResult) -> Expectation {
     } else {
         "none".into()
     };
-    Expectation { what: "deadlock", expected: "none".into(), got, ok: !is_stuck, is_timing: false }
+    Expectation {
+        what: "deadlock".into(),
+        expected: "none".into(),
+        got,
+        ok: !is_stuck,
+        is_timing: false,
+    }
 }
 
 /// Those who wait, by way of who holds what, for themselves: stuck for good, whatever others do.
@@ -234,7 +240,7 @@ fn ticks(cpus: &[&Cpu], hz: u32, elapsed_ns: u64) -> Expectation {
     let off = |cpu: &&&Cpu| (cpu.ticks as f64 - expected).abs();
     let worst = cpus.iter().max_by(|a, b| off(a).total_cmp(&off(b)));
     Expectation {
-        what: "ticks on each CPU",
+        what: "ticks on each CPU".into(),
         expected: format!("{expected:.0} within 1 %"),
         got: worst.map_or("no CPU".into(), |cpu| format!("{} on cpu{}", cpu.ticks, cpu.cpu)),
         ok: worst.is_some_and(|cpu| off(&cpu) <= tolerance),
@@ -252,7 +258,7 @@ fn tick_rate(cpus: &[&Cpu], hz: u32) -> Expectation {
     let off = |cpu: &Cpu| (rate(cpu) / f64::from(hz) - 1.0).abs();
     let worst = cpus.iter().max_by(|a, b| off(a).total_cmp(&off(b)));
     Expectation {
-        what: "measured tick rate",
+        what: "measured tick rate".into(),
         expected: format!("{hz} Hz within 0.1 %"),
         got: worst.map_or("no CPU".into(), |cpu| format!("{:.3} Hz on cpu{}", rate(cpu), cpu.cpu)),
         ok: worst.is_some_and(|cpu| off(cpu) <= RATE_TOLERANCE),
@@ -261,12 +267,18 @@ fn tick_rate(cpus: &[&Cpu], hz: u32) -> Expectation {
 }
 
 fn zero(what: &'static str, got: u64, is_timing: bool) -> Expectation {
-    Expectation { what, expected: "0".into(), got: got.to_string(), ok: got == 0, is_timing }
+    Expectation {
+        what: what.into(),
+        expected: "0".into(),
+        got: got.to_string(),
+        ok: got == 0,
+        is_timing,
+    }
 }
 
 fn same_time(what: &'static str, expected: u64, got: u64) -> Expectation {
     Expectation {
-        what,
+        what: what.into(),
         expected: units::rounded(expected as f64),
         got: units::rounded(got as f64),
         ok: expected.abs_diff(got) as f64 <= expected as f64 * TIME_TOLERANCE,
@@ -279,7 +291,7 @@ mod tests {
     use super::*;
 
     fn expectation(ok: bool, is_timing: bool) -> Expectation {
-        Expectation { what: "x", expected: String::new(), got: String::new(), ok, is_timing }
+        Expectation { what: "x".into(), expected: String::new(), got: String::new(), ok, is_timing }
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! The `slicelab` command. Everything it does is in the library.
 
 use anstyle::{AnsiColor, Style};
-use clap::Parser;
 use runner::{Error, cli::Cli, commands, error::EXIT_SETUP, interrupt};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::from_command_line();
     if let Err(error) = interrupt::install() {
         anstream::eprintln!("error: cannot watch for Ctrl-C: {error}");
         return EXIT_SETUP.into();

@@ -12,14 +12,14 @@ use crate::{
     progress::Progress,
     report::{Document, decimals},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
 /// How often an experiment may be repeated.
 pub const TIMES: RangeInclusive<u32> = 1..=1000;
 
 /// What several runs gave of one figure.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// In the order of the seeds; nothing where nothing was measured.
     pub values: Vec<Option<f64>>,
@@ -50,7 +50,7 @@ impl Spread {
 }
 
 /// Which runs a document stands for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repeats {
     /// How many were asked for.
     pub asked: u32,

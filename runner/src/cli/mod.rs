@@ -5,6 +5,7 @@
 
 mod common;
 mod load;
+mod repeatable;
 mod values;
 
 pub use common::{HostArgs, MachineArgs};
@@ -15,7 +16,7 @@ use crate::{
     config::Config, error::Refusal, experiment::Experiment, mixes, mixes::OptionsError, rtapp,
     units, workload::Workload,
 };
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use eevdf::SliceRule;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,22 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Option<Command>,
+}
+
+impl Cli {
+    /// Reads the command line of this process; what is wrong with it ends the process.
+    pub fn from_command_line() -> Self {
+        let mut definition = Self::command();
+        let matches = definition.get_matches_mut();
+        let mut cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        if let (Some(Command::Run(run)), Some((name, matches))) =
+            (&mut cli.command, matches.subcommand())
+        {
+            let definition = definition.find_subcommand(name).expect("it was matched");
+            run.command = repeatable::words(definition, matches);
+        }
+        cli
+    }
 }
 
 /// What can be done.
@@ -140,6 +157,9 @@ pub struct RunArgs {
     /// How to run the guest.
     #[command(flatten)]
     pub host: HostArgs,
+    /// The words after `slicelab` that ask for the same result, see `repeatable`.
+    #[arg(skip)]
+    pub command: Vec<String>,
 }
 
 impl RunArgs {

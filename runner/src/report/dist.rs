@@ -2,12 +2,12 @@
 
 use crate::workload::Stat;
 use abi::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Count, extremes, moments and percentiles; all 0 when there is no value.
 ///
 /// Count, minimum, maximum, mean and deviation are exact; percentiles are at most 1/64 off.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are the document's and say it all")]
 pub struct Dist {
     pub count: u64,

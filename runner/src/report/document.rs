@@ -1,7 +1,8 @@
 //! The result document (`--json`).
 //!
 //! Keys and their order are a contract: programs read them, and two identical runs give two
-//! identical documents but for `wall_s`. Keys may be added, never renamed.
+//! identical documents but for `wall_s`. Keys may be added, never renamed; what is added to a document
+//! that older versions have written gets `#[serde(default)]`, so that those can still be read.
 
 use super::{
     dist::{Dist, decimals},
@@ -19,17 +20,20 @@ use abi::{
     scenario::{DlServer, Policy},
 };
 use eevdf::Feature;
-use serde::Serialize;
-use std::collections::BTreeMap;
+use serde::{Deserialize, Serialize};
+use std::{borrow::Cow, collections::BTreeMap};
 
 /// Version of the document.
 const SCHEMA: u32 = 1;
 
 /// One run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Document {
     /// Version of this layout.
     pub schema: u32,
+    /// The words after `slicelab` that give this result again, where it came from the command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
     /// What was run.
     pub config: ConfigDocument,
     /// The machine as the guest found it.
@@ -37,7 +41,7 @@ pub struct Document {
     /// What the expectations say.
     pub verdict: Verdict,
     /// Why, where the expectations alone would say something else.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// What had to hold.
     pub expectations: Vec<Expectation>,
@@ -48,37 +52,38 @@ pub struct Document {
     /// In the order of the scenario.
     pub tasks: Vec<TaskDocument>,
     /// What the workload measured.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<Metric>,
     /// Which runs the metrics are of, where there were several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeats>,
     /// What `--explain` asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<DecisionDocument>,
 }
 
 /// What was run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the flags of the same names document them")]
 pub struct ConfigDocument {
     pub hz: u32,
     pub cpus: u32,
     pub base_slice_ns: u64,
-    pub preset: &'static str,
-    pub features: BTreeMap<&'static str, bool>,
-    pub clock: &'static str,
-    pub burn: &'static str,
-    pub accel: &'static str,
+    pub preset: Cow<'static, str>,
+    pub features: BTreeMap<String, bool>,
+    pub clock: Cow<'static, str>,
+    pub burn: Cow<'static, str>,
+    pub accel: Cow<'static, str>,
     pub duration_ns: u64,
     pub seed: u64,
     pub qemu: String,
-    pub tick: &'static str,
-    pub nohz: &'static str,
+    pub tick: Cow<'static, str>,
+    pub nohz: Cow<'static, str>,
     pub tick_error_ns: i64,
     pub irq_cost_ns: u64,
-    pub preempt: &'static str,
-    pub dl_server: &'static str,
+    pub preempt: Cow<'static, str>,
+    #[serde(default)]
+    pub dl_server: Cow<'static, str>,
     pub steal_period_ns: u64,
     pub steal_ns: u64,
     pub memory_mib: u32,
@@ -103,19 +108,19 @@ impl From<TopologySpec> for TopologyDocument {
 }
 
 /// The machine as the guest found it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "`abi::record::Machine` documents them")]
 pub struct MachineDocument {
     pub tsc_hz: u64,
     pub lapic_hz: u64,
-    pub reference: &'static str,
-    pub apic: &'static str,
-    pub timer: &'static str,
+    pub reference: Cow<'static, str>,
+    pub apic: Cow<'static, str>,
+    pub timer: Cow<'static, str>,
     pub disabled_cpus: u32,
 }
 
 /// The run as a whole.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "`abi::record::Total` documents them")]
 pub struct TotalsDocument {
     pub elapsed_ns: u64,
@@ -125,13 +130,13 @@ pub struct TotalsDocument {
     pub lost_records: u64,
     pub lag_violations: u64,
     pub failed_spawns: u64,
-    pub ending: &'static str,
+    pub ending: Cow<'static, str>,
     /// Host seconds; the only value that differs between identical runs.
     pub wall_s: f64,
 }
 
 /// One CPU.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "`abi::record::Cpu` documents them")]
 pub struct CpuDocument {
     pub cpu: u32,
@@ -162,16 +167,16 @@ pub struct CpuDocument {
 }
 
 /// One task.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "`abi::record::Task` documents them")]
 pub struct TaskDocument {
     pub name: String,
     /// Its place in the scenario, counted from 1; 0 is the idle task.
     pub pid: u32,
     pub nice: i8,
-    pub policy: &'static str,
+    pub policy: Cow<'static, str>,
     /// Of SCHED_FIFO.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
     pub slice_ns: u64,
     pub runtime_ns: u64,
@@ -190,7 +195,7 @@ pub struct TaskDocument {
 }
 
 /// Finished stints of a task by what ended them.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are the reasons of `abi::record::Task`")]
 pub struct SwitchesDocument {
     pub total: u64,
@@ -204,7 +209,7 @@ pub struct SwitchesDocument {
 }
 
 /// Extremes of a task's lag at the end of its stints.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct LagDocument {
     /// Lowest.
     pub min: i64,
@@ -221,13 +226,14 @@ impl Document {
         let specs = &result.plan.scenario.tasks;
         Self {
             schema: SCHEMA,
+            command: Vec::new(),
             config: ConfigDocument::new(result),
             machine: MachineDocument {
                 tsc_hz: records.machine.tsc_hz,
                 lapic_hz: records.machine.lapic_hz,
-                reference: records.machine.reference.word(),
-                apic: records.machine.apic.word(),
-                timer: records.machine.timer.word(),
+                reference: records.machine.reference.word().into(),
+                apic: records.machine.apic.word().into(),
+                timer: records.machine.timer.word().into(),
                 disabled_cpus: records.machine.disabled,
             },
             verdict,
@@ -241,7 +247,7 @@ impl Document {
                 lost_records: records.total.lost_records,
                 lag_violations: records.total.lag_violations,
                 failed_spawns: records.total.failed_spawns,
-                ending: records.total.ending.word(),
+                ending: records.total.ending.word().into(),
                 wall_s: decimals(result.wall.as_secs_f64(), 3),
             },
             cpus: records
@@ -269,31 +275,35 @@ impl ConfigDocument {
             hz: scenario.hz,
             cpus: scenario.cpus,
             base_slice_ns: plan.rules.base_slice_ns(),
-            preset: plan.rules.preset().name(),
+            preset: plan.rules.preset().name().into(),
             features: Feature::ALL
                 .into_iter()
-                .map(|feature| (feature.name(), features.contains(feature)))
+                .map(|feature| (feature.name().to_owned(), features.contains(feature)))
                 .collect(),
             clock: match scenario.clock {
                 Clock::Virtual => "virtual",
                 Clock::Real => "real",
-            },
+            }
+            .into(),
             burn: match scenario.burn {
                 Burn::Halt => "halt",
                 Burn::Spin => "spin",
-            },
-            accel: plan.accel.name(),
+            }
+            .into(),
+            accel: plan.accel.name().into(),
             duration_ns: scenario.duration_ns,
             seed: scenario.seed,
             qemu: result.qemu.version.to_string(),
             tick: match scenario.tick {
                 TickMode::Oneshot => "oneshot",
                 TickMode::Periodic => "periodic",
-            },
+            }
+            .into(),
             nohz: match scenario.nohz {
                 NohzMode::Off => "off",
                 NohzMode::Idle => "idle",
-            },
+            }
+            .into(),
             tick_error_ns: scenario.tick_error_ns,
             irq_cost_ns: scenario.irq_cost_ns,
             preempt: match scenario.preempt {
@@ -301,12 +311,14 @@ impl ConfigDocument {
                 Preempt::Voluntary => "voluntary",
                 Preempt::Full => "full",
                 Preempt::Lazy => "lazy",
-            },
+            }
+            .into(),
             dl_server: match scenario.dl_server {
                 DlServer::Off => "off",
                 DlServer::Eager => "eager",
                 DlServer::Lazy => "lazy",
-            },
+            }
+            .into(),
             steal_period_ns: scenario.steal.map_or(0, |steal| steal.period_ns),
             steal_ns: scenario.steal.map_or(0, |steal| steal.time_ns),
             memory_mib: plan.memory_mib,
@@ -374,7 +386,8 @@ impl TaskDocument {
                 Policy::Batch => "batch",
                 Policy::Idle => "idle",
                 Policy::Fifo { .. } => "fifo",
-            },
+            }
+            .into(),
             priority: match spec.policy {
                 Policy::Fifo { priority } => Some(priority),
                 Policy::Normal | Policy::Batch | Policy::Idle => None,

@@ -6,23 +6,23 @@
 use super::table;
 use crate::{experiment::RunResult, records::Decision, units};
 use abi::record::{Candidate, Flag, PickReason};
-use serde::Serialize;
-use std::fmt::Write;
+use serde::{Deserialize, Serialize};
+use std::{borrow::Cow, fmt::Write};
 
 /// A decision in the result document.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "`abi::record::Pick` documents them")]
 pub struct DecisionDocument {
     pub at_ns: u64,
     pub cpu: u32,
     pub task: String,
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     pub avg_vruntime: u64,
     pub candidates: Vec<CandidateDocument>,
 }
 
 /// One of those among whom it was made.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "`abi::record::Candidate` documents them")]
 pub struct CandidateDocument {
     pub task: String,
@@ -52,7 +52,7 @@ pub(super) fn documents(result: &RunResult) -> Vec<DecisionDocument> {
         at_ns: pick.at_ns,
         cpu: pick.cpu,
         task: name(pick.task),
-        reason: pick.reason.word(),
+        reason: pick.reason.word().into(),
         avg_vruntime: pick.avg_vruntime,
         candidates: candidates.iter().map(candidate).collect(),
     };

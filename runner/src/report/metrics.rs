@@ -36,7 +36,7 @@ fn is_short(repeat: &crate::repeat::Repeats) -> bool {
 
 fn row(metric: &Metric) -> Vec<String> {
     let value = metric.value.map_or("-".into(), number);
-    vec![metric.name.clone(), value, metric.unit.into()]
+    vec![metric.name.clone(), value, metric.unit.to_string()]
 }
 
 fn spread_row(metric: &Metric) -> Vec<String> {
@@ -45,7 +45,7 @@ fn spread_row(metric: &Metric) -> Vec<String> {
     });
     let mut row = vec![metric.name.clone()];
     row.extend(figures);
-    row.push(metric.unit.into());
+    row.push(metric.unit.to_string());
     row
 }
 

@@ -84,11 +84,11 @@ fn header(document: &Document) -> String {
 }
 
 /// The features that are not as the preset has them.
-fn switched(document: &Document) -> impl Iterator<Item = (&'static str, bool)> + '_ {
-    let preset = eevdf::Preset::parse(document.config.preset);
-    document.config.features.iter().filter_map(move |(&name, &on)| {
+fn switched(document: &Document) -> impl Iterator<Item = (&str, bool)> {
+    let preset = eevdf::Preset::parse(&document.config.preset);
+    document.config.features.iter().filter_map(move |(name, &on)| {
         let feature = eevdf::Feature::parse(name)?;
-        (preset?.features().contains(feature) != on).then_some((name, on))
+        (preset?.features().contains(feature) != on).then_some((name.as_str(), on))
     })
 }
 

@@ -2,11 +2,11 @@
 
 use super::Workload;
 use crate::{records::Records, repeat::Spread, report::Dist};
-use serde::Serialize;
-use std::ops::Range;
+use serde::{Deserialize, Serialize};
+use std::{borrow::Cow, ops::Range};
 
 /// Which way a figure should go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// More is better.
@@ -87,24 +87,24 @@ pub struct MetricSpec {
 }
 
 /// One figure of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
     /// What it is called.
     pub name: String,
     /// In what it is measured.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// Which way it should go.
     pub better: Better,
     /// The figure; nothing where nothing was measured.
     pub value: Option<f64>,
     /// All that was measured, in ns or as sampled, where that is a distribution.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distribution: Option<Dist>,
     /// What its values are to be divided by to be in `unit`.
-    #[serde(rename = "distribution_per_unit", skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "distribution_per_unit", skip_serializing_if = "Option::is_none")]
     pub per_unit: Option<f64>,
     /// The figure in all runs, where there were several.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<Spread>,
 }
 
@@ -136,7 +136,7 @@ impl MetricSpec {
         };
         Metric {
             name: self.name.clone(),
-            unit: self.unit,
+            unit: self.unit.into(),
             better: self.better,
             value: value.filter(|value| value.is_finite()).map(|value| value / self.per_unit),
             per_unit: distribution.is_some().then_some(self.per_unit),
