@@ -2,7 +2,7 @@
 
 use crate::{
     cli::{BootArgs, Cli, Command, RunArgs, SlicesArgs},
-    doctor,
+    compare, doctor,
     error::{EXIT_EXPECTATION, EXIT_USAGE, Error, SetupError},
     expect::Verdict,
     experiment::{Experiment, RunResult},
@@ -24,6 +24,7 @@ pub fn execute(cli: Cli) -> Result<u8, Error> {
         Command::Slices(arguments) => slices::execute(&arguments),
         Command::Run(arguments) => run(&arguments),
         Command::Jitter(arguments) => jitter::execute(&arguments),
+        Command::Compare(arguments) => compare::execute(&arguments),
         Command::Mixes => show(&mixes::listing()),
         Command::Features => show(&listing::features()),
         Command::Presets { compare } => match compare[..] {

@@ -11,7 +11,8 @@
 //!                                  expect (what must hold)  ->  report (JSON, text)
 //! ```
 //!
-//! `slices` and `jitter` are questions: several experiments and one answer.
+//! `slices` and `jitter` are questions: several experiments and one answer. `compare` starts nothing: it
+//! reads results back.
 //!
 //! Invariants:
 //! 1. Nothing is started before everything that was asked for is known to be possible.
@@ -26,6 +27,7 @@
 mod batch;
 pub mod cli;
 pub mod commands;
+mod compare;
 pub mod config;
 pub mod decode;
 mod doctor;
@@ -43,6 +45,7 @@ pub mod qemu;
 pub mod records;
 pub mod repeat;
 pub mod report;
+mod results;
 pub mod rtapp;
 pub mod slices;
 pub mod topology;

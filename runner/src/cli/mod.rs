@@ -4,11 +4,13 @@
 //! own; clap refuses bad ones with exit code 2, naming flag, value and what is allowed.
 
 mod common;
+mod compare;
 mod load;
-mod repeatable;
+pub(crate) mod repeatable;
 mod values;
 
 pub use common::{HostArgs, MachineArgs};
+pub use compare::{CompareArgs, Statistic};
 pub use load::LoadArgs;
 pub(crate) use values::{pin, unknown, whole};
 
@@ -61,6 +63,8 @@ pub enum Command {
     /// What the host's real tick jitter does to slices: tick intervals and stint lengths under
     /// the real clock
     Jitter(JitterArgs),
+    /// Set results side by side in the table that kernel developers post: [pct imp](CV)
+    Compare(CompareArgs),
     /// The built-in mixes: benchmarks that kernel developers quote, for `run --mix`
     Mixes,
     /// The scheduler features, what they do and which versions have them

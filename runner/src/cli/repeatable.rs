@@ -4,7 +4,8 @@
 //! however it was typed. Those that only say where output goes or how the host runs guests are
 //! left out: they change nothing in a result.
 
-use clap::{Arg, ArgMatches, Command, parser::ValueSource};
+use super::MachineArgs;
+use clap::{Arg, ArgMatches, Args, Command, parser::ValueSource};
 
 /// Flags that change no result.
 pub(crate) const OUTPUT: [&str; 8] =
@@ -40,6 +41,29 @@ pub(super) fn words(definition: &Command, matches: &ArgMatches) -> Vec<String> {
     words
 }
 
+/// The part of such a line that says what runs, without the machine and its rules, which the
+/// document has under `config`.
+pub(crate) fn workload(words: &[String]) -> String {
+    let machine = MachineArgs::augment_args(Command::new("run"));
+    let is_machine =
+        |flag: &str| machine.get_arguments().any(|known| known.get_long() == Some(flag));
+    let mut kept = Vec::new();
+    let mut words = words.iter().skip(1).map(String::as_str);
+    while let Some(word) = words.next() {
+        match word.strip_prefix("--") {
+            Some("") => {
+                kept.push(word);
+                kept.extend(words);
+                break;
+            }
+            // All flags of the machine take a value.
+            Some(flag) if is_machine(flag) => _ = words.next(),
+            _ => kept.push(word),
+        }
+    }
+    kept.join(" ")
+}
+
 /// The values of each time that an argument was given.
 fn occurrences(matches: &ArgMatches, id: &str) -> Vec<Vec<String>> {
     let all = matches.get_raw_occurrences(id).into_iter().flatten();
@@ -69,6 +93,15 @@ mod tests {
             "run --hogs 2 --nice 0,5 --hz 250 --feature NO_PLACE_LAG --feature HRTICK"
         );
         assert_eq!(words(one), words(other));
+    }
+
+    #[test]
+    fn the_workload_is_what_the_machine_is_not() {
+        let words: Vec<_> = "run --mix pipe --smp 2 --tick-error -1us --repeat 3 -- -l 5 --smp"
+            .split(' ')
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(super::workload(&words), "--mix pipe --repeat 3 -- -l 5 --smp");
     }
 
     #[test]

@@ -18,5 +18,5 @@ pub(crate) use explain::explain;
 pub use explain::{CandidateDocument, DecisionDocument};
 pub(crate) use histogram::bars;
 pub use output::JsonSink;
-pub(crate) use output::{print, table};
+pub(crate) use output::{Sink, print, table};
 pub(crate) use text::{Tasks, render, verdict_word};

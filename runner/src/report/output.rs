@@ -1,4 +1,4 @@
-//! Where results go: the terminal and the file that `--json` names.
+//! Where results go: the terminal and the files that flags such as `--json` name.
 
 use crate::error::{Error, Refusal, SetupError};
 use comfy_table::{CellAlignment, Table, presets};
@@ -11,12 +11,12 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// The target of `--json`, proved writable before anything runs.
+/// A file or stdout that a flag names, proved writable before anything runs.
 ///
 /// A file appears whole or not at all: readers never see half a document, and a run that fails
 /// leaves the result of the run before.
 #[derive(Debug)]
-pub struct JsonSink(Target);
+pub(crate) struct Sink(Target);
 
 #[derive(Debug)]
 enum Target {
@@ -27,12 +27,12 @@ enum Target {
     Replaced(PathBuf, NamedTempFile),
 }
 
-impl JsonSink {
-    /// Prepares the target; `-` is stdout, `None` nowhere.
+impl Sink {
+    /// Prepares the target that `flag` names; `-` is stdout, `None` nowhere.
     ///
     /// # Errors
     /// It cannot be written to.
-    pub fn prepare(path: Option<&Path>) -> Result<Self, Refusal> {
+    pub(crate) fn prepare(flag: &'static str, path: Option<&Path>) -> Result<Self, Refusal> {
         let Some(path) = path else { return Ok(Self(Target::Nowhere)) };
         if path == Path::new("-") {
             return Ok(Self(Target::Stdout));
@@ -40,11 +40,11 @@ impl JsonSink {
         let refused = |error: io::Error| {
             // Without the name of the file beside it that is written first.
             let cause = error.raw_os_error().map(io::Error::from_raw_os_error).unwrap_or(error);
-            Refusal::new("--json", path.display(), format!("cannot be written to ({cause})"))
+            Refusal::new(flag, path.display(), format!("cannot be written to ({cause})"))
         };
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => {
-                Err(Refusal::new("--json", path.display(), "is a folder; name a file or -"))
+                Err(Refusal::new(flag, path.display(), "is a folder; name a file or -"))
             }
             Ok(found) if !found.is_file() => {
                 let file = OpenOptions::new().write(true).open(path).map_err(refused)?;
@@ -72,9 +72,49 @@ impl JsonSink {
         Ok(Self(Target::Replaced(path.into(), file)))
     }
 
+    /// Whether it takes up stdout, so that the report has to go elsewhere.
+    pub(crate) fn is_stdout(&self) -> bool {
+        matches!(self.0, Target::Stdout)
+    }
+
+    /// Writes the whole content.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub(crate) fn write(self, content: &[u8]) -> Result<(), Error> {
+        let (what, written) = match self.0 {
+            Target::Nowhere => return Ok(()),
+            Target::Stdout => ("stdout".into(), tolerate_closed(io::stdout().write_all(content))),
+            Target::Open(path, mut file) => {
+                (path.display().to_string(), tolerate_closed(file.write_all(content)))
+            }
+            Target::Replaced(path, mut file) => {
+                let written = file.write_all(content);
+                let what = path.display().to_string();
+                (what, written.and_then(|()| file.persist(path).map(drop).map_err(Into::into)))
+            }
+        };
+        written.map_err(SetupError::system(format!("write {what}")))?;
+        Ok(())
+    }
+}
+
+/// The target of `--json`.
+#[derive(Debug)]
+pub struct JsonSink(Sink);
+
+impl JsonSink {
+    /// Prepares the target; `-` is stdout, `None` nowhere.
+    ///
+    /// # Errors
+    /// It cannot be written to.
+    pub fn prepare(path: Option<&Path>) -> Result<Self, Refusal> {
+        Sink::prepare("--json", path).map(Self)
+    }
+
     /// Whether the document takes up stdout, so that the report has to go elsewhere.
     pub fn is_stdout(&self) -> bool {
-        matches!(self.0, Target::Stdout)
+        self.0.is_stdout()
     }
 
     /// Writes the document.
@@ -84,22 +124,7 @@ impl JsonSink {
     pub fn write(self, document: &impl Serialize) -> Result<(), Error> {
         let mut text = serde_json::to_string_pretty(document).expect("all keys are strings");
         text.push('\n');
-        let (what, written) = match self.0 {
-            Target::Nowhere => return Ok(()),
-            Target::Stdout => {
-                ("stdout".into(), tolerate_closed(io::stdout().write_all(text.as_bytes())))
-            }
-            Target::Open(path, mut file) => {
-                (path.display().to_string(), tolerate_closed(file.write_all(text.as_bytes())))
-            }
-            Target::Replaced(path, mut file) => {
-                let written = file.write_all(text.as_bytes());
-                let what = path.display().to_string();
-                (what, written.and_then(|()| file.persist(path).map(drop).map_err(Into::into)))
-            }
-        };
-        written.map_err(SetupError::system(format!("write {what}")))?;
-        Ok(())
+        self.0.write(text.as_bytes())
     }
 }
 

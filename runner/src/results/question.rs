@@ -1,0 +1,87 @@
+//! The answer to a question, read without knowing which: cells with what was published and what
+//! was measured.
+//!
+//! The scalars of a cell say which cell it is, but for those ending in `_pct`, which are drawn
+//! from its numbers. Its objects are columns of numbers; `published` is one of them.
+
+use serde_json::{Map, Value};
+
+/// The column that was not measured here.
+pub(crate) const PUBLISHED: &str = "published";
+
+/// A table of cells.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    /// The command that answers it.
+    pub(crate) name: String,
+    /// In the order of the document.
+    pub(crate) cells: Vec<Cell>,
+    /// What else the document says, by key.
+    pub(crate) settings: Map<String, Value>,
+}
+
+/// One cell.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    /// Which one: names and values.
+    pub(crate) identity: Vec<(String, Value)>,
+    /// Columns, each with its numbers.
+    pub(crate) columns: Vec<(String, Vec<(String, f64)>)>,
+}
+
+impl Question {
+    pub(super) fn parse(document: &Value) -> Result<Self, String> {
+        let text = |key: &str| document.get(key).and_then(Value::as_str);
+        let name = text("question").ok_or("its `question` is no text")?.to_owned();
+        let cells = document
+            .get("cells")
+            .and_then(Value::as_array)
+            .ok_or_else(|| format!("`{name}` has no table of cells, which this needs"))?;
+        let cells: Vec<Cell> = cells.iter().filter_map(Value::as_object).map(Cell::new).collect();
+        let mut settings = document.as_object().cloned().unwrap_or_default();
+        for said in ["schema", "question", "cells", "verdict", "wall_s", "command"] {
+            settings.remove(said);
+        }
+        // Tables within are results, not settings.
+        settings.retain(|_, value| !value.is_array() && !value.is_null());
+        Ok(Self { name, cells, settings })
+    }
+}
+
+impl Cell {
+    fn new(cell: &Map<String, Value>) -> Self {
+        let identity = cell
+            .iter()
+            .filter(|(key, value)| {
+                !(value.is_object() || value.is_array() || key.ends_with("_pct"))
+            })
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        let numbers = |column: &Map<String, Value>| {
+            column.iter().filter_map(|(key, value)| Some((key.clone(), value.as_f64()?))).collect()
+        };
+        let columns = cell
+            .iter()
+            .filter_map(|(key, value)| Some((key.clone(), numbers(value.as_object()?))))
+            .collect();
+        Self { identity, columns }
+    }
+
+    /// The cell in words: `HZ=1000, base slice 3ms`.
+    pub(crate) fn name(&self) -> String {
+        let words = self.identity.iter().map(|(key, value)| named(key, value));
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A key and its value as people write them: times with their unit, HZ in capitals.
+fn named(key: &str, value: &Value) -> String {
+    let plain = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match (key, key.strip_suffix("_ns"), value.as_u64()) {
+        ("hz", ..) => format!("HZ={plain}"),
+        (_, Some(key), Some(ns)) => {
+            format!("{} {}", key.replace('_', " "), crate::units::exact_unsigned(ns))
+        }
+        _ => format!("{} {plain}", key.replace('_', " ")),
+    }
+}
