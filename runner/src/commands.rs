@@ -10,7 +10,7 @@ use crate::{
     mixes::{self, OptionsError},
     repeat,
     report::{self, JsonSink},
-    slices, topology,
+    slices, sweep, topology,
 };
 use placement::Topology;
 use std::path::Path;
@@ -25,6 +25,8 @@ pub fn execute(cli: Cli) -> Result<u8, Error> {
         Command::Run(arguments) => run(&arguments),
         Command::Jitter(arguments) => jitter::execute(&arguments),
         Command::Compare(arguments) => compare::execute(&arguments),
+        Command::Sweep(arguments) => sweep::execute(&arguments),
+        Command::Merge(arguments) => sweep::merge(&arguments),
         Command::Mixes => show(&mixes::listing()),
         Command::Features => show(&listing::features()),
         Command::Presets { compare } => match compare[..] {

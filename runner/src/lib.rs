@@ -48,6 +48,8 @@ pub mod report;
 mod results;
 pub mod rtapp;
 pub mod slices;
+mod source;
+mod sweep;
 pub mod topology;
 pub mod units;
 pub mod workload;

@@ -1,10 +1,11 @@
-//! How far a command is: a bar in a terminal, plain lines elsewhere, nothing when quiet.
+//! How far a command is and how long the rest may take: a bar in a terminal, plain lines
+//! elsewhere, nothing when quiet.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::{
     io::{self, IsTerminal},
     sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Plain output gets about this many lines.
@@ -16,6 +17,7 @@ pub(crate) struct Progress {
     what: String,
     steps: u64,
     done: AtomicU64,
+    start: Instant,
 }
 
 enum Kind {
@@ -31,16 +33,17 @@ impl Progress {
         let kind = if quiet {
             Kind::Quiet
         } else if io::stderr().is_terminal() {
-            let style = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len} {elapsed}")
-                .expect("the template is well-formed")
-                .progress_chars("=> ");
+            let style =
+                ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len} {elapsed}, {eta} left")
+                    .expect("the template is well-formed")
+                    .progress_chars("=> ");
             let bar = ProgressBar::new(steps).with_style(style).with_message(what.to_owned());
             bar.enable_steady_tick(Duration::from_millis(250));
             Kind::Bar(bar)
         } else {
             Kind::Plain
         };
-        Self { kind, what: what.to_owned(), steps, done: AtomicU64::new(0) }
+        Self { kind, what: what.to_owned(), steps, done: AtomicU64::new(0), start: Instant::now() }
     }
 
     /// One more step is done.
@@ -53,8 +56,25 @@ impl Progress {
             Kind::Plain => {
                 let part = |done| done * PLAIN_LINES / self.steps.max(1);
                 if part(done) != part(done - 1) {
-                    anstream::eprintln!("{}: {done} of {}", self.what, self.steps);
+                    let left = remaining(self.start.elapsed(), done, self.steps);
+                    anstream::eprintln!("{}: {done} of {}{left}", self.what, self.steps);
                 }
+            }
+        }
+    }
+}
+
+/// An estimate in words, from what the steps done took.
+fn remaining(elapsed: Duration, done: u64, steps: u64) -> String {
+    match steps.saturating_sub(done) {
+        0 => String::new(),
+        left => {
+            let seconds = elapsed.as_secs_f64() / done.max(1) as f64 * left as f64;
+            let seconds = seconds.ceil() as u64;
+            match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+                (0, 0, s) => format!(", about {s} s left"),
+                (0, m, s) => format!(", about {m} min {s} s left"),
+                (h, m, _) => format!(", about {h} h {m} min left"),
             }
         }
     }
@@ -65,5 +85,19 @@ impl Drop for Progress {
         if let Kind::Bar(bar) = &self.kind {
             bar.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_takes_as_long_as_what_is_done() {
+        let left = |seconds, done, steps| remaining(Duration::from_secs(seconds), done, steps);
+        assert_eq!(left(10, 4, 8), ", about 10 s left");
+        assert_eq!(left(90, 1, 2), ", about 1 min 30 s left");
+        assert_eq!(left(3600, 1, 3), ", about 2 h 0 min left");
+        assert_eq!(left(10, 8, 8), "");
     }
 }

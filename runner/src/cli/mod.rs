@@ -7,20 +7,25 @@ mod common;
 mod compare;
 mod load;
 pub(crate) mod repeatable;
+mod sweep;
 mod values;
 
 pub use common::{HostArgs, MachineArgs};
 pub use compare::{CompareArgs, Statistic};
 pub use load::LoadArgs;
+pub use sweep::{MergeArgs, Shard, SweepArgs, TableArgs};
 pub(crate) use values::{pin, unknown, whole};
 
 use crate::{
     config::Config, error::Refusal, experiment::Experiment, mixes, mixes::OptionsError, rtapp,
     units, workload::Workload,
 };
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 use eevdf::SliceRule;
-use std::path::{Path, PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 /// A laboratory for CPU schedulers: boots a minimal SMP kernel with a real EEVDF scheduler in
 /// QEMU, feeds it a workload and accounts for every slice. Results repeat to the nanosecond.
@@ -38,16 +43,33 @@ pub struct Cli {
 impl Cli {
     /// Reads the command line of this process; what is wrong with it ends the process.
     pub fn from_command_line() -> Self {
+        Self::from_words(std::env::args_os()).unwrap_or_else(|error| error.exit())
+    }
+
+    /// Reads the words of a `run`, which is none of this process.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(crate) fn run_from_words(words: &[String]) -> Result<RunArgs, clap::Error> {
+        let name = OsString::from("slicelab");
+        let words = words.iter().map(OsString::from);
+        match Self::from_words([name].into_iter().chain(words))?.command {
+            Some(Command::Run(run)) => Ok(run),
+            _ => Err(Self::command().error(ErrorKind::InvalidSubcommand, "must be a `run`")),
+        }
+    }
+
+    fn from_words(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut definition = Self::command();
-        let matches = definition.get_matches_mut();
-        let mut cli = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let matches = definition.try_get_matches_from_mut(words)?;
+        let mut cli = Self::from_arg_matches(&matches)?;
         if let (Some(Command::Run(run)), Some((name, matches))) =
             (&mut cli.command, matches.subcommand())
         {
             let definition = definition.find_subcommand(name).expect("it was matched");
             run.command = repeatable::words(definition, matches);
         }
-        cli
+        Ok(cli)
     }
 }
 
@@ -65,6 +87,10 @@ pub enum Command {
     Jitter(JitterArgs),
     /// Set results side by side in the table that kernel developers post: [pct imp](CV)
     Compare(CompareArgs),
+    /// Run a grid of scenarios, several at once; goes on where an interrupted one stopped
+    Sweep(SweepArgs),
+    /// Put the results of a sweep's shards together
+    Merge(MergeArgs),
     /// The built-in mixes: benchmarks that kernel developers quote, for `run --mix`
     Mixes,
     /// The scheduler features, what they do and which versions have them

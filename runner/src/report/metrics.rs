@@ -50,6 +50,6 @@ fn spread_row(metric: &Metric) -> Vec<String> {
 }
 
 /// Three decimals, or none where the number is whole.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.3}") }
 }

@@ -17,6 +17,7 @@ pub use document::{
 pub(crate) use explain::explain;
 pub use explain::{CandidateDocument, DecisionDocument};
 pub(crate) use histogram::bars;
+pub(crate) use metrics::number;
 pub use output::JsonSink;
 pub(crate) use output::{Sink, print, table};
 pub(crate) use text::{Tasks, render, verdict_word};

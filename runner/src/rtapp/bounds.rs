@@ -4,8 +4,8 @@ use super::{
     fault::Fault,
     model::{Event, Loops, Phase, Task},
     resources::Resources,
-    source::At,
 };
+use crate::source::At;
 
 /// How often a loop may go round in no time: a burst, not what keeps a guest from ending.
 const MOST_AT_ONCE: u64 = 10_000;

@@ -6,8 +6,8 @@ use super::{
     model::{Event, Loops, Task},
     notes::Notes,
     resources::{Names, Resources},
-    source::At,
 };
+use crate::source::At;
 use std::collections::BTreeSet;
 
 /// Checks all tasks, and finds out which `sync` holds its mutex.

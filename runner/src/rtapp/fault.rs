@@ -1,7 +1,7 @@
 //! What is wrong with a file, where, and what to do about it.
 
-use super::source::{At, Source};
 use crate::error::Refusal;
+use crate::source::{At, Source};
 use std::fmt::Write as _;
 
 /// Faults that one message shows; more would drown the first.

@@ -6,8 +6,8 @@ use super::{
     json::{Kind, Member, Value},
     model::Global,
     notes::Notes,
-    source::At,
 };
+use crate::source::At;
 
 /// The longest run, s.
 const MAX_DURATION_S: i64 = 4 * 3600;

@@ -4,10 +4,8 @@
 //! comments and trailing commas are common, keys repeat and their order matters, and a key may
 //! stand without a value (`"suspend",`), which no JSON parser takes.
 
-use super::{
-    fault::{Fault, short},
-    source::{At, Source},
-};
+use super::fault::{Fault, short};
+use crate::source::{At, Source};
 use jsonc_parser::{
     Scanner, ScannerOptions,
     errors::{ParseError, ParseErrorKind},

@@ -23,20 +23,19 @@ mod notes;
 mod refuse;
 mod resources;
 mod settings;
-mod source;
 mod task;
 
+pub use crate::source::{At, Position};
 pub use lower::{Length, length, lower};
 pub use model::Description;
 pub use resources::{Barrier, Resources, Timer};
-pub use source::{At, Position};
 
+use crate::source::Source;
 use crate::{error::Refusal, workload::MAX_TASKS};
 use fault::{ENOUGH, Fault, did_you_mean, short};
 use json::Member;
 use notes::Notes;
 use resources::Names;
-use source::Source;
 use std::{
     collections::HashMap,
     fs::File,

@@ -1,6 +1,7 @@
 //! A workload as the file describes it: checked, with names resolved and times in ns.
 
-use super::{resources::Resources, source::At};
+use super::resources::Resources;
+use crate::source::At;
 use abi::{CpuSet, scenario::Policy};
 
 /// What a file says.

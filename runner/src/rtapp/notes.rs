@@ -1,9 +1,7 @@
 //! What the reader of a result should know about the file, each thing once.
 
-use super::{
-    fault::short,
-    source::{At, Source},
-};
+use super::fault::short;
+use crate::source::{At, Source};
 
 /// Names that a note lists.
 const LISTED: usize = 12;

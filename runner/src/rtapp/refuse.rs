@@ -1,9 +1,7 @@
 //! What rt-app can do and a run here cannot: each thing is refused in one place, by name.
 
-use super::{
-    fault::{Fault, did_you_mean, short},
-    source::At,
-};
+use super::fault::{Fault, did_you_mean, short};
+use crate::source::At;
 use abi::scenario::Policy;
 
 /// The policies that can run, under rt-app's names.

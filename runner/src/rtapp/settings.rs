@@ -8,8 +8,8 @@ use super::{
     model::{Loops, SchedChange},
     notes::Notes,
     refuse,
-    source::At,
 };
+use crate::source::At;
 use crate::workload::{CUSTOM_SLICE_NS, NICE};
 use abi::{
     CpuSet, MAX_CPUS,

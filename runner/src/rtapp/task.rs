@@ -8,8 +8,8 @@ use super::{
     model::{Loops, Phase, Sched, SchedChange, Step, Task},
     refuse,
     settings::{Level, Settings},
-    source::At,
 };
+use crate::source::At;
 use abi::scenario::Policy;
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The file as its author sees it: lines and columns, and the place a message is about.
+//! A file that describes something, as its author sees it: lines and columns, and the place a message is about.
 
 use std::fmt;
 
@@ -26,16 +26,16 @@ impl fmt::Display for Position {
 
 /// A file's text under its name.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'a> {
+pub(crate) struct Source<'a> {
     /// What messages call it.
-    pub(super) name: &'a str,
+    pub(crate) name: &'a str,
     /// Its text, without a byte order mark.
-    pub(super) text: &'a str,
+    pub(crate) text: &'a str,
 }
 
 impl<'a> Source<'a> {
     /// Line and column of a place.
-    pub(super) fn position(&self, at: At) -> Position {
+    pub(crate) fn position(&self, at: At) -> Position {
         let before = self.before(at);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Position {
@@ -45,7 +45,7 @@ impl<'a> Source<'a> {
     }
 
     /// The line of a place with a caret below, both ending in a newline.
-    pub(super) fn excerpt(&self, at: At) -> String {
+    pub(crate) fn excerpt(&self, at: At) -> String {
         let before = self.before(at);
         let Position { line, column } = self.position(at);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
