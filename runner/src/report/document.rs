@@ -87,12 +87,14 @@ pub struct ConfigDocument {
     pub steal_period_ns: u64,
     pub steal_ns: u64,
     pub memory_mib: u32,
+    #[serde(default)]
     pub topology: TopologyDocument,
-    pub surroundings: &'static str,
+    #[serde(default)]
+    pub surroundings: Cow<'static, str>,
 }
 
 /// How many CPUs each part of the machine has.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "`abi::TopologySpec` documents them")]
 pub struct TopologyDocument {
     pub core: u32,
@@ -326,7 +328,8 @@ impl ConfigDocument {
             surroundings: match scenario.surroundings {
                 Surroundings::Simple => "simple",
                 Surroundings::Linux => "linux",
-            },
+            }
+            .into(),
         }
     }
 }

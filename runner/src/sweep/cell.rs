@@ -13,9 +13,10 @@ pub(super) const OPTIONS: &str = "options";
 /// The key of an rt-app file.
 pub(super) const WORKLOAD: &str = "workload";
 /// Flags of `run` that make no sense in a cell, and what to use instead.
-pub(super) const UNFIT: [(&str, &str); 2] = [
+pub(super) const UNFIT: [(&str, &str); 3] = [
     ("repeat", "several seeds are an axis: seed = { from = 1, to = 10 }"),
     ("explain", "`run --explain` shows one cell"),
+    ("show-topology", "`run --show-topology` shows one machine"),
 ];
 
 /// The definition of `run`.
