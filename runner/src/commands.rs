@@ -10,7 +10,7 @@ use crate::{
     mixes::{self, OptionsError},
     repeat,
     report::{self, JsonSink},
-    slices, sweep, topology,
+    show as traces, slices, sweep, topology,
 };
 use placement::Topology;
 use std::path::Path;
@@ -27,6 +27,8 @@ pub fn execute(cli: Cli) -> Result<u8, Error> {
         Command::Compare(arguments) => compare::execute(&arguments),
         Command::Sweep(arguments) => sweep::execute(&arguments),
         Command::Merge(arguments) => sweep::merge(&arguments),
+        Command::Show(arguments) => traces::show(&arguments),
+        Command::Trace(arguments) => traces::export(&arguments),
         Command::Mixes => show(&mixes::listing()),
         Command::Features => show(&listing::features()),
         Command::Presets { compare } => match compare[..] {

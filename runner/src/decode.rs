@@ -12,7 +12,7 @@
 use crate::records::{CollectError, Collector, Records, Shape};
 use abi::{
     line::{self, LineError, MARK},
-    record::{End, Fail, Failure, Record, Status},
+    record::{End, Fail, Failure, Record, Rings, Status},
     scenario,
 };
 use std::collections::VecDeque;
@@ -130,6 +130,7 @@ pub struct Decoder {
     records: u64,
     end: Option<End>,
     fail: Option<Fail>,
+    rings: Option<Rings>,
     complaint: Vec<String>,
     is_complaining: bool,
     fault: Option<DecodeError>,
@@ -147,6 +148,7 @@ impl Decoder {
             records: 0,
             end: None,
             fail: None,
+            rings: None,
             complaint: Vec::new(),
             is_complaining: false,
             fault: None,
@@ -172,6 +174,11 @@ impl Decoder {
     /// Bytes seen so far.
     pub const fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Where the guest's trace is, once it has said so.
+    pub const fn take_rings(&mut self) -> Option<Rings> {
+        self.rings.take()
     }
 
     /// Records seen so far.
@@ -268,6 +275,7 @@ impl Decoder {
             Record::Fail(fail) => {
                 self.fail.get_or_insert(fail);
             }
+            Record::Rings(rings) => self.rings = Some(rings),
             Record::Machine(machine) if machine.version != scenario::VERSION => {
                 return Err(DecodeError::Version { guest: machine.version });
             }

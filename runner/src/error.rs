@@ -3,7 +3,7 @@
 //! Each group is one exit code of the command. A message names the cause first and then what to
 //! do about it; nothing is reported as a bare operating-system error.
 
-use crate::{decode::DecodeError, units};
+use crate::{decode::DecodeError, trace, units};
 use std::{path::PathBuf, process::ExitStatus};
 
 /// Exit code of a run in which an expectation did not hold.
@@ -153,6 +153,9 @@ pub enum SetupError {
         /// What cargo printed.
         output: String,
     },
+    /// The trace could not be read out of the guest.
+    #[error(transparent)]
+    Trace(trace::RingError),
     /// A file or process could not be made.
     #[error("cannot {what}: {source}")]
     System {

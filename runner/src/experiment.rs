@@ -7,7 +7,7 @@
 //! ```
 
 use crate::{
-    config::Config,
+    config::{Config, MEMORY_MIB},
     decode::Decoder,
     error::{Error, Refusal, SetupError},
     expect::{self, Judgement},
@@ -15,14 +15,20 @@ use crate::{
     qemu::{self, Accel, Launch, Qemu},
     records::{Records, Shape},
     report::Document,
+    trace::{
+        self,
+        capture::{self, Capture, News},
+    },
     workload::{Goal, Metric, MetricSpec, Shared, Workload},
 };
-use abi::{Burn, Clock, Scenario};
+use abi::{Burn, Clock, Scenario, record::Rings, trace::ring::Layout};
 use eevdf::{Feature, Preset, Rules};
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::mpsc,
+    thread,
     time::Duration,
 };
 
@@ -41,6 +47,8 @@ pub struct Host {
     pub timeout: Option<Duration>,
     /// Whether QEMU waits for a debugger.
     pub gdb: bool,
+    /// What is to be recorded of the run.
+    pub trace: Option<trace::Request>,
     /// Whether to show QEMU's command line and the guest's console on stderr.
     pub verbose: bool,
     /// Whether to keep quiet about progress.
@@ -127,6 +135,13 @@ impl Experiment {
         self
     }
 
+    /// Gives what is recorded of this one of several runs a file of its own.
+    #[must_use]
+    pub(crate) fn labelled(mut self, label: &str) -> Self {
+        self.host.trace = self.host.trace.map(|request| request.labelled(label));
+        self
+    }
+
     /// Adds tasks that compute until the end.
     #[must_use]
     pub fn hogs(mut self, count: usize) -> Self {
@@ -146,7 +161,7 @@ impl Experiment {
     /// # Errors
     /// The first value that is out of range.
     pub fn plan(&self) -> Result<Plan, Error> {
-        let scenario = self.config.scenario(&self.workload)?;
+        let mut scenario = self.config.scenario(&self.workload)?;
         let rules = self.config.rules()?;
         let accel = self.host.accel.unwrap_or(Accel::Tcg);
         if accel == Accel::Kvm && scenario.clock == Clock::Virtual {
@@ -168,9 +183,25 @@ impl Experiment {
             );
             return Err(Refusal::new("--memory", memory_mib, reason).into());
         }
+        let mut ring_mib = 0;
+        if let Some(request) = &self.host.trace {
+            capture::check(request)?;
+            let slots = request.slots(scenario.cpus);
+            scenario.trace_slots = Some(slots);
+            ring_mib = qemu::ring_mib(Layout { cpus: scenario.cpus, slots });
+            let most = *MEMORY_MIB.end();
+            if memory_mib + ring_mib > most {
+                let reason = format!(
+                    "{} CPUs' rings take {ring_mib} MiB beside {memory_mib} MiB, and a guest has \
+                     {most} at most",
+                    scenario.cpus
+                );
+                return Err(Refusal::new("--trace-buffer", slots, reason).into());
+            }
+        }
         let Workload { shared, metrics, goals, .. } = self.workload.clone();
         let scaling = self.config.scaling;
-        Ok(Plan { scenario, rules, accel, memory_mib, scaling, shared, metrics, goals })
+        Ok(Plan { scenario, rules, accel, memory_mib, ring_mib, scaling, shared, metrics, goals })
     }
 
     /// Builds the kernel if needed, boots it, and waits for its complete report.
@@ -191,16 +222,20 @@ impl Experiment {
         let image = folder.path().join("scenario");
         fs::write(&image, plan.scenario.to_image())
             .map_err(SetupError::system(format!("write {}", image.display())))?;
+        let capture =
+            self.host.trace.as_ref().map(|request| Capture::prepare(request, &plan, &qemu));
+        let capture = capture.transpose()?;
 
         let arguments = qemu::command_line(&Launch {
             kernel,
             scenario: image,
             cpus: plan.scenario.cpus,
-            memory_mib: plan.memory_mib,
+            memory_mib: plan.memory_mib + plan.ring_mib,
             accel: plan.accel,
             clock: plan.scenario.clock,
             burn: plan.scenario.burn,
             gdb: self.host.gdb,
+            ram: capture.as_ref().map(|capture| capture.ram().path()),
         });
         let printable = qemu::printable(&qemu, &arguments);
         if self.host.verbose {
@@ -208,8 +243,26 @@ impl Experiment {
         }
         let mut command = Command::new(&qemu.program);
         command.args(arguments);
-        let finished = self.watch(command, &printable, &plan, folder.path())?;
+        let (finished, trace) = match capture {
+            None => (self.watch(command, &printable, &plan, folder.path(), None), Ok(None)),
+            Some(capture) => thread::scope(|scope| {
+                let (tell, news) = mpsc::channel();
+                let recorder = scope.spawn(move || capture.record(&news));
+                let finished =
+                    self.watch(command, &printable, &plan, folder.path(), Some(tell.clone()));
+                let failure = finished.as_ref().err().map(Error::to_string);
+                // Whoever does not listen any more has an error to return.
+                let _ = tell.send(News::Over { failure });
+                let trace = recorder.join();
+                (finished, trace.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            }),
+        };
+        if let (Err(_), Ok(Some(trace))) = (&finished, &trace) {
+            anstream::eprintln!("note: {}", trace.sentence());
+        }
+        let (finished, trace) = (finished?, trace?);
         Ok(RunResult {
+            trace,
             plan,
             qemu,
             records: finished.records,
@@ -224,22 +277,18 @@ impl Experiment {
         printable: &str,
         plan: &Plan,
         folder: &Path,
+        tell: Option<mpsc::Sender<News>>,
     ) -> Result<qemu::Finished, Error> {
         // Nothing that QEMU might leave behind lands in the user's folder.
         command.current_dir(folder);
         let shape = Shape::of(&plan.scenario);
-        let verbose = self.host.verbose;
         qemu::run(
             command,
             printable,
             Decoder::new(shape),
             self.time_limit(&plan.scenario),
             qemu::flood_limit(shape),
-            &mut |line| {
-                if verbose {
-                    anstream::eprintln!("| {line}");
-                }
-            },
+            &mut Watch { verbose: self.host.verbose, tell },
         )
     }
 
@@ -247,6 +296,27 @@ impl Experiment {
     fn time_limit(&self, scenario: &Scenario) -> Option<Duration> {
         let default = || qemu::default_limit(scenario);
         self.host.timeout.or_else(|| (!self.host.gdb).then(default))
+    }
+}
+
+/// Passes on what a guest says.
+struct Watch {
+    verbose: bool,
+    tell: Option<mpsc::Sender<News>>,
+}
+
+impl qemu::Observer for Watch {
+    fn console(&mut self, line: &str) {
+        if self.verbose {
+            anstream::eprintln!("| {line}");
+        }
+    }
+
+    fn rings(&mut self, rings: Rings) {
+        if let Some(tell) = &self.tell {
+            // Whoever does not listen any more has an error to return.
+            let _ = tell.send(News::Rings(rings));
+        }
     }
 }
 
@@ -261,8 +331,10 @@ pub struct Plan {
     pub scaling: eevdf::TunableScaling,
     /// What executes the guest.
     pub accel: Accel,
-    /// The guest's memory.
+    /// The guest's memory, without the rings of a trace.
     pub memory_mib: u32,
+    /// What those take.
+    pub ring_mib: u32,
     /// What the tasks share.
     pub shared: Shared,
     /// What they measure.
@@ -282,6 +354,8 @@ pub struct RunResult {
     pub records: Records,
     /// Its last console lines.
     pub console: Vec<String>,
+    /// What was recorded of it.
+    pub trace: Option<trace::Summary>,
     /// How long it took in host time.
     pub wall: Duration,
 }

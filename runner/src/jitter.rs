@@ -13,7 +13,7 @@ use crate::{
     config::Config,
     error::Error,
     expect::Verdict,
-    experiment::{Experiment, RunResult},
+    experiment::{Experiment, Host, RunResult},
     records::Distribution,
     report::{self, Dist, JsonSink},
     units,
@@ -112,7 +112,7 @@ fn experiment(arguments: &JitterArgs) -> Experiment {
             ..Config::default()
         },
         workload,
-        host: arguments.host.host(),
+        host: Host { trace: arguments.trace.request(), ..arguments.host.host() },
     }
 }
 

@@ -9,6 +9,8 @@
 //!                                                     decode -> records <--+
 //!                                                                  |
 //!                                  expect (what must hold)  ->  report (JSON, text)
+//!
+//!        guest memory -> trace (a file) -> show, and the formats of others' viewers
 //! ```
 //!
 //! `slices` and `jitter` are questions: several experiments and one answer. `compare` starts nothing: it
@@ -47,10 +49,12 @@ pub mod repeat;
 pub mod report;
 mod results;
 pub mod rtapp;
+mod show;
 pub mod slices;
 mod source;
 mod sweep;
 pub mod topology;
+pub mod trace;
 pub mod units;
 pub mod workload;
 

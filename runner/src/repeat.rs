@@ -82,8 +82,10 @@ pub(crate) fn run(experiment: &Experiment, times: u32) -> Result<Finished, Error
         let reason = format!("{times} seeds from here on do not exist");
         Refusal::new("--seed", first, reason)
     })?;
-    let experiments: Vec<_> =
-        (0..u64::from(times)).map(|more| experiment.clone().seed(first + more)).collect();
+    let experiments: Vec<_> = (first..)
+        .take(times as usize)
+        .map(|seed| experiment.clone().seed(seed).labelled(&format!("seed{seed}")))
+        .collect();
     let quiet = experiment.host.quiet || experiment.host.verbose;
     let progress = Progress::start("runs", experiments.len(), quiet);
     let mut finished = Finished { results: Vec::new(), error: None };

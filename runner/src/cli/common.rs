@@ -1,7 +1,7 @@
 //! Flags that describe the machine, and flags that say how to run it on this host.
 
 use super::values;
-use crate::{config::Config, experiment::Host, qemu::Accel, topology};
+use crate::{config::Config, experiment::Host, qemu::Accel, topology, trace};
 use abi::{Burn, Clock, NohzMode, Preempt, Steal, Surroundings, TickMode, scenario::DlServer};
 use clap::Args;
 use eevdf::{Feature, Preset, TunableScaling};
@@ -107,6 +107,27 @@ impl MachineArgs {
     }
 }
 
+/// What is kept of a run besides its result.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub struct TraceArgs {
+    /// Record every switch, wake-up, migration and tick in a file, for `show` and `trace`. Of
+    /// several runs each has a file of its own, such as FILE-seed2
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// Guest memory of each CPU's ring of records, KiB; a full one loses the oldest [default:
+    /// 4096, less beyond 16 CPUs]
+    #[arg(long, value_name = "KIB", requires = "trace", value_parser = values::ring, allow_hyphen_values = true)]
+    pub trace_buffer: Option<u32>,
+}
+
+impl TraceArgs {
+    /// What they ask for.
+    pub fn request(&self) -> Option<trace::Request> {
+        Some(trace::Request { file: self.trace.clone()?, slots: self.trace_buffer })
+    }
+}
+
 /// How guests are run on this host.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Host")]
@@ -144,6 +165,7 @@ impl HostArgs {
             memory_mib: self.memory,
             timeout: self.timeout,
             gdb: self.gdb,
+            trace: None,
             verbose: self.verbose,
             quiet: self.quiet,
         }

@@ -8,17 +8,20 @@ mod compare;
 mod load;
 pub(crate) mod repeatable;
 mod sweep;
+mod traces;
 mod values;
 
-pub use common::{HostArgs, MachineArgs};
+pub use common::{HostArgs, MachineArgs, TraceArgs};
 pub use compare::{CompareArgs, Statistic};
 pub use load::LoadArgs;
 pub use sweep::{MergeArgs, Shard, SweepArgs, TableArgs};
+pub(crate) use traces::ShowView;
+pub use traces::{ExportArgs, ShowArgs};
 pub(crate) use values::{pin, unknown, whole};
 
 use crate::{
-    config::Config, error::Refusal, experiment::Experiment, mixes, mixes::OptionsError, rtapp,
-    units, workload::Workload,
+    config::Config, error::Refusal, experiment::Experiment, experiment::Host, mixes,
+    mixes::OptionsError, rtapp, units, workload::Workload,
 };
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 use eevdf::SliceRule;
@@ -91,6 +94,10 @@ pub enum Command {
     Sweep(SweepArgs),
     /// Put the results of a sweep's shards together
     Merge(MergeArgs),
+    /// Show a trace in the terminal: stint by stint, sums, latencies, or who is on which CPU
+    Show(ShowArgs),
+    /// Write a trace for Perfetto, SchedViz, Chrome or a spreadsheet
+    Trace(ExportArgs),
     /// The built-in mixes: benchmarks that kernel developers quote, for `run --mix`
     Mixes,
     /// The scheduler features, what they do and which versions have them
@@ -126,6 +133,9 @@ pub struct SlicesArgs {
     /// Also write the table as JSON (`-`: to stdout)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// What else to keep.
+    #[command(flatten)]
+    pub trace: TraceArgs,
     /// How to run guests.
     #[command(flatten)]
     pub host: HostArgs,
@@ -140,8 +150,15 @@ pub enum Against {
 
 impl Default for SlicesArgs {
     fn default() -> Self {
-        let host = HostArgs::default();
-        Self { fit: false, against: None, duration: 30_000_000_000, seed: 1, json: None, host }
+        Self {
+            fit: false,
+            against: None,
+            duration: 30_000_000_000,
+            seed: 1,
+            json: None,
+            trace: TraceArgs::default(),
+            host: HostArgs::default(),
+        }
     }
 }
 
@@ -184,6 +201,9 @@ pub struct RunArgs {
     /// Also write the result document (`-`: to stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
+    /// What else to keep.
+    #[command(flatten)]
+    pub trace: TraceArgs,
     /// How to run the guest.
     #[command(flatten)]
     pub host: HostArgs,
@@ -226,7 +246,8 @@ impl RunArgs {
             let reason = "this load measures nothing that could be compared; --mix does";
             return Err(Refusal::new("--repeat", self.repeat, reason));
         }
-        Ok(Experiment { config, workload, host: self.host.host() })
+        let host = Host { trace: self.trace.request(), ..self.host.host() };
+        Ok(Experiment { config, workload, host })
     }
 
     /// The workload of a file, which may say how long the run is. What its reader should know is
@@ -283,6 +304,9 @@ pub struct JitterArgs {
     /// Also write the distributions as JSON (`-`: to stdout)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// What else to keep.
+    #[command(flatten)]
+    pub trace: TraceArgs,
     /// How to run the guest.
     #[command(flatten)]
     pub host: HostArgs,

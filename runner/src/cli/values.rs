@@ -1,9 +1,10 @@
 //! Readers of flag values. Each error says what would be right; clap adds flag and value.
 
-use crate::{config, repeat, units, workload};
+use crate::{config, repeat, trace, units, workload};
 use abi::{
     Burn, Clock, CpuSet, Crash, MAX_CPUS, NohzMode, Preempt, Steal, Surroundings, TickMode,
     scenario::{DlServer, FIFO_PRIORITIES, Policy},
+    trace::ring::LINE_BYTES,
 };
 use eevdf::{Feature, Preset, TunableScaling};
 use std::{fmt::Display, ops::RangeInclusive, str::FromStr, time::Duration};
@@ -45,6 +46,13 @@ pub(super) fn repeats(text: &str) -> Result<u32, String> {
 /// Guest memory, MiB.
 pub(super) fn memory(text: &str) -> Result<u32, String> {
     whole(text, &config::MEMORY_MIB)
+}
+
+/// Slots of a trace's ring from its memory in KiB.
+pub(super) fn ring(text: &str) -> Result<u32, String> {
+    let kib: u32 = whole(text, &trace::RING_KIB)?;
+    // The layout wants a power of two; nobody gets less than was asked for.
+    Ok((kib * 1024 / LINE_BYTES as u32).next_power_of_two())
 }
 
 /// Where random streams start.
@@ -253,6 +261,22 @@ pub(super) fn steal(text: &str) -> Result<Steal, String> {
 pub(super) fn window(text: &str) -> Result<(u64, u64), String> {
     let (from, to) =
         text.split_once("..").ok_or("must be FROM..TO, times of the run, such as 1s..1010ms")?;
+    between(from, to)
+}
+
+/// Two times of the run with a comma in between, either of which may be missing.
+pub(super) fn interval(text: &str) -> Result<(u64, u64), String> {
+    let (from, to) =
+        text.split_once(',').ok_or("must be FROM,TO, times of the run, such as 1s,1010ms")?;
+    between(from, to)
+}
+
+/// CPUs, such as 3 or 0-3.
+pub(super) fn cpu_range(text: &str) -> Result<CpuSet, String> {
+    pin(text)?.ok_or_else(|| "must be a CPU or a range of them, such as 0-3".into())
+}
+
+fn between(from: &str, to: &str) -> Result<(u64, u64), String> {
     let from = if from.is_empty() { 0 } else { part("FROM", from)? };
     let to = if to.is_empty() { u64::MAX } else { part("TO", to)? };
     if from >= to {

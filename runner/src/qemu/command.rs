@@ -1,7 +1,7 @@
 //! The command line of one guest.
 
 use super::{Qemu, Version};
-use abi::{Burn, Clock, Scenario, exit};
+use abi::{Burn, Clock, Scenario, exit, trace::ring::Layout};
 use std::{ffi::OsString, path::PathBuf};
 
 /// What executes the guest's instructions.
@@ -33,6 +33,8 @@ pub(crate) struct Launch {
     pub(crate) clock: Clock,
     pub(crate) burn: Burn,
     pub(crate) gdb: bool,
+    /// The file that is the guest's memory, for somebody else to read it.
+    pub(crate) ram: Option<PathBuf>,
 }
 
 /// Guest time per instruction is 2^shift ns.
@@ -89,6 +91,11 @@ pub(crate) fn memory_mib(scenario: &Scenario) -> u32 {
     bytes.div_ceil(MIB) as u32
 }
 
+/// What the rings of a trace take beside that.
+pub(crate) fn ring_mib(layout: Layout) -> u32 {
+    layout.bytes().div_ceil(1 << 20) as u32 + 1
+}
+
 /// The arguments after the program's name.
 pub(crate) fn command_line(launch: &Launch) -> Vec<OsString> {
     let accel = match (launch.accel, launch.clock) {
@@ -98,7 +105,18 @@ pub(crate) fn command_line(launch: &Launch) -> Vec<OsString> {
     };
     let mut arguments: Vec<OsString> = Vec::new();
     let mut option = |name: &str, value: OsString| arguments.extend([name.into(), value]);
-    option("-machine", "pc".into());
+    match &launch.ram {
+        None => option("-machine", "pc".into()),
+        Some(file) => {
+            let object = format!(
+                "memory-backend-file,id=ram,share=on,size={}M,mem-path={}",
+                launch.memory_mib,
+                file.display()
+            );
+            option("-object", object.into());
+            option("-machine", "pc,memory-backend=ram".into());
+        }
+    }
     option("-cpu", cpu(launch.clock).into());
     option("-smp", launch.cpus.to_string().into());
     option("-m", format!("{}M", launch.memory_mib).into());
@@ -168,6 +186,7 @@ mod tests {
                 clock,
                 burn,
                 gdb: false,
+                ram: None,
             };
             printable(&qemu, &command_line(&launch))
         };

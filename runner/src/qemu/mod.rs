@@ -7,6 +7,8 @@ mod find;
 mod process;
 
 pub use command::{Accel, ns_per_instruction};
-pub(crate) use command::{Launch, command_line, is_fair_to_spinning_cpus, memory_mib, printable};
+pub(crate) use command::{
+    Launch, command_line, is_fair_to_spinning_cpus, memory_mib, printable, ring_mib,
+};
 pub use find::{Qemu, Version, kvm_usable};
-pub(crate) use process::{Finished, default_limit, flood_limit, run};
+pub(crate) use process::{Finished, Observer, default_limit, flood_limit, run};

@@ -10,7 +10,7 @@ use crate::{
     records::Records,
     records::Shape,
 };
-use abi::{Clock, Op, Scenario, exit};
+use abi::{Clock, Op, Scenario, exit, record::Rings};
 use std::{
     io::{self, Read},
     process::{Command, ExitStatus, Stdio},
@@ -31,17 +31,24 @@ pub(crate) struct Finished {
     pub(crate) wall: Duration,
 }
 
+/// Sees what a guest says while it says it.
+pub(crate) trait Observer: Send {
+    /// A line that is not a record.
+    fn console(&mut self, line: &str);
+    /// Where the trace is in its memory.
+    fn rings(&mut self, rings: Rings);
+}
+
 /// Runs a guest to its end.
 ///
-/// `limit` is in host time, `flood_limit` in bytes of output. `on_console` gets each line that
-/// is not a record as it comes.
+/// `limit` is in host time, `flood_limit` in bytes of output.
 pub(crate) fn run(
     mut command: Command,
     printable: &str,
     decoder: Decoder,
     limit: Option<Duration>,
     flood_limit: u64,
-    on_console: &mut (dyn FnMut(&str) + Send),
+    observer: &mut dyn Observer,
 ) -> Result<Finished, Error> {
     let start = Instant::now();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -52,8 +59,7 @@ pub(crate) fn run(
     let flooded = AtomicBool::new(false);
 
     let (waited, decoder, stderr) = thread::scope(|scope| {
-        let serial =
-            scope.spawn(|| read_serial(stdout, decoder, flood_limit, &flooded, on_console));
+        let serial = scope.spawn(|| read_serial(stdout, decoder, flood_limit, &flooded, observer));
         let messages = scope.spawn(|| read_some(stderr));
         // Relaxed: the flag carries no data.
         let waited = leashed.wait(start, limit, || flooded.load(Ordering::Relaxed));
@@ -123,13 +129,18 @@ fn read_serial(
     mut decoder: Decoder,
     flood_limit: u64,
     flooded: &AtomicBool,
-    on_console: &mut (dyn FnMut(&str) + Send),
+    observer: &mut dyn Observer,
 ) -> Decoder {
     let mut buffer = [0; 16 << 10];
     loop {
         match pipe.read(&mut buffer) {
             Ok(0) => return decoder,
-            Ok(len) => decoder.feed(&buffer[..len], on_console),
+            Ok(len) => {
+                decoder.feed(&buffer[..len], &mut |line| observer.console(line));
+                if let Some(rings) = decoder.take_rings() {
+                    observer.rings(rings);
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             // A broken pipe ends the report early, which the decoder will notice.
             Err(_) => return decoder,

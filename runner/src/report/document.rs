@@ -10,9 +10,11 @@ use super::{
 };
 use crate::{
     expect::{Expectation, Judgement, Verdict, expected_ticks},
-    experiment::RunResult,
+    experiment::{Plan, RunResult},
+    qemu::Qemu,
     records::{CpuRecords, TaskRecords},
     repeat::Repeats,
+    trace,
     workload::Metric,
 };
 use abi::{
@@ -57,6 +59,9 @@ pub struct Document {
     /// Which runs the metrics are of, where there were several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeats>,
+    /// Where its trace is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<trace::Summary>,
     /// What `--explain` asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<DecisionDocument>,
@@ -106,6 +111,16 @@ pub struct TopologyDocument {
 impl From<TopologySpec> for TopologyDocument {
     fn from(TopologySpec { core, cluster, llc, package }: TopologySpec) -> Self {
         Self { core, cluster, llc, package }
+    }
+}
+
+/// The document's word for a policy.
+pub(crate) const fn policy_word(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Normal => "normal",
+        Policy::Batch => "batch",
+        Policy::Idle => "idle",
+        Policy::Fifo { .. } => "fifo",
     }
 }
 
@@ -229,7 +244,7 @@ impl Document {
         Self {
             schema: SCHEMA,
             command: Vec::new(),
-            config: ConfigDocument::new(result),
+            config: ConfigDocument::new(&result.plan, &result.qemu),
             machine: MachineDocument {
                 tsc_hz: records.machine.tsc_hz,
                 lapic_hz: records.machine.lapic_hz,
@@ -259,6 +274,7 @@ impl Document {
                 .collect(),
             metrics: result.metrics(),
             repeat: None,
+            trace: result.trace.clone(),
             decisions: explain::documents(result),
             tasks: specs
                 .iter()
@@ -270,8 +286,8 @@ impl Document {
 }
 
 impl ConfigDocument {
-    fn new(result: &RunResult) -> Self {
-        let (plan, scenario) = (&result.plan, &result.plan.scenario);
+    pub(crate) fn new(plan: &Plan, qemu: &Qemu) -> Self {
+        let scenario = &plan.scenario;
         let features = plan.rules.features();
         Self {
             hz: scenario.hz,
@@ -295,7 +311,7 @@ impl ConfigDocument {
             accel: plan.accel.name().into(),
             duration_ns: scenario.duration_ns,
             seed: scenario.seed,
-            qemu: result.qemu.version.to_string(),
+            qemu: qemu.version.to_string(),
             tick: match scenario.tick {
                 TickMode::Oneshot => "oneshot",
                 TickMode::Periodic => "periodic",
@@ -384,13 +400,7 @@ impl TaskDocument {
             name: spec.name.clone(),
             pid: counters.task + 1,
             nice: spec.nice,
-            policy: match spec.policy {
-                Policy::Normal => "normal",
-                Policy::Batch => "batch",
-                Policy::Idle => "idle",
-                Policy::Fifo { .. } => "fifo",
-            }
-            .into(),
+            policy: policy_word(spec.policy).into(),
             priority: match spec.policy {
                 Policy::Fifo { priority } => Some(priority),
                 Policy::Normal | Policy::Batch | Policy::Idle => None,

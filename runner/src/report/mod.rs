@@ -10,6 +10,7 @@ mod text;
 
 pub use dist::Dist;
 pub(crate) use dist::decimals;
+pub(crate) use document::policy_word;
 pub use document::{
     ConfigDocument, CpuDocument, Document, LagDocument, MachineDocument, SwitchesDocument,
     TaskDocument, TopologyDocument, TotalsDocument,
@@ -19,5 +20,5 @@ pub use explain::{CandidateDocument, DecisionDocument};
 pub(crate) use histogram::bars;
 pub(crate) use metrics::number;
 pub use output::JsonSink;
-pub(crate) use output::{Sink, print, table};
+pub(crate) use output::{Sink, Target, print, table};
 pub(crate) use text::{Tasks, render, verdict_word};

@@ -199,6 +199,9 @@ fn verdict(document: &Document) -> String {
     )
     .expect("a String takes everything");
     text.push('\n');
+    if let Some(trace) = &document.trace {
+        writeln!(text, "{}", trace.sentence()).expect("a String takes everything");
+    }
     if !document.reason.is_empty() {
         writeln!(text, "because {}", document.reason).expect("a String takes everything");
     }

@@ -101,7 +101,7 @@ pub(super) fn experiment(
             )
             .expect("the background loads tried are in range");
     }
-    Experiment {
+    let experiment = Experiment {
         config: Config {
             cpus: row.cpus,
             hz: row.hz,
@@ -113,5 +113,7 @@ pub(super) fn experiment(
         },
         workload,
         host: host.clone(),
-    }
+    };
+    let load = if background.is_some() { "background" } else { "quiet" };
+    experiment.labelled(&format!("hz{}-{}ms-{load}", row.hz, row.base_slice_ms))
 }

@@ -20,9 +20,9 @@ use crate::{
     batch,
     cli::{Against, SlicesArgs},
     commands::exit_code,
-    error::{EXIT_GUEST, Error},
+    error::{EXIT_GUEST, Error, Refusal},
     expect::Verdict,
-    experiment::{Experiment, RunResult},
+    experiment::{Experiment, Host, RunResult},
     interrupt,
     progress::Progress,
     report::{self, JsonSink, decimals},
@@ -93,7 +93,13 @@ pub struct PublishedNumbers {
 /// # Errors
 /// What keeps every cell from running, or an interrupt before the first one was done.
 pub(crate) fn execute(arguments: &SlicesArgs) -> Result<u8, Error> {
-    let host = arguments.host.host();
+    let host = Host { trace: arguments.trace.request(), ..arguments.host.host() };
+    if let Some(trace) =
+        host.trace.as_ref().filter(|_| arguments.fit || arguments.against.is_some())
+    {
+        let reason = "traces are of the cells of the table; leave --fit and --against out";
+        return Err(Refusal::new("--trace", trace.file.display(), reason).into());
+    }
     if arguments.fit {
         return fit::execute(arguments, &host);
     }
