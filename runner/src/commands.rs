@@ -1,15 +1,15 @@
 //! What each command does with its flags. Returns the exit code of a finished command.
 
 use crate::{
-    cli::{BootArgs, Cli, Command, RunArgs, SlicesArgs},
+    cli::{BootArgs, Cli, Command, RunArgs, SlicesArgs, manual},
     compare, doctor,
     error::{EXIT_EXPECTATION, EXIT_USAGE, Error, SetupError},
     expect::Verdict,
     experiment::{Experiment, RunResult},
     jitter, listing,
     mixes::{self, OptionsError},
-    repeat,
-    report::{self, JsonSink},
+    page, repeat,
+    report::{self, JsonSink, Sink},
     show as traces, slices, sweep, topology,
 };
 use placement::Topology;
@@ -24,6 +24,7 @@ pub fn execute(cli: Cli) -> Result<u8, Error> {
         Command::Slices(arguments) => slices::execute(&arguments),
         Command::Run(arguments) => run(&arguments),
         Command::Jitter(arguments) => jitter::execute(&arguments),
+        Command::Report(arguments) => page::execute(&arguments),
         Command::Compare(arguments) => compare::execute(&arguments),
         Command::Sweep(arguments) => sweep::execute(&arguments),
         Command::Merge(arguments) => sweep::merge(&arguments),
@@ -36,6 +37,8 @@ pub fn execute(cli: Cli) -> Result<u8, Error> {
             _ => show(&listing::presets()),
         },
         Command::Doctor(arguments) => doctor::examine(&arguments.host()),
+        Command::Completions(arguments) => manual::completions(&arguments),
+        Command::Man(arguments) => manual::man(&arguments),
         Command::Boot(arguments) => boot(&arguments),
     }
 }
@@ -58,6 +61,7 @@ fn run(arguments: &RunArgs) -> Result<u8, Error> {
     let experiment = arguments.experiment(mix.as_ref())?;
     let output = Output {
         json: arguments.json.as_deref(),
+        page: arguments.report.as_deref(),
         mix,
         times: arguments.repeat,
         command: &arguments.command,
@@ -74,12 +78,13 @@ fn tell(usage: &clap::Error) -> Result<u8, Error> {
 fn boot(arguments: &BootArgs) -> Result<u8, Error> {
     let experiment = arguments.experiment()?;
     let json = arguments.run.json.as_deref();
-    run_and_report(&experiment, &Output { json, mix: None, times: 1, command: &[] })
+    run_and_report(&experiment, &Output { json, page: None, mix: None, times: 1, command: &[] })
 }
 
 /// What is made of a run.
 struct Output<'a> {
     json: Option<&'a Path>,
+    page: Option<&'a Path>,
     mix: Option<mixes::Prepared>,
     /// How many seeds.
     times: u32,
@@ -90,6 +95,7 @@ struct Output<'a> {
 fn run_and_report(experiment: &Experiment, output: &Output<'_>) -> Result<u8, Error> {
     experiment.plan()?;
     let sink = JsonSink::prepare(output.json)?;
+    let page = Sink::prepare("--report", output.page)?;
     let repeat::Finished { results, error } = repeat::run(experiment, output.times)?;
     // What finished is worth having, whatever ended the rest.
     if let (Some(mut document), Some(first)) =
@@ -98,6 +104,7 @@ fn run_and_report(experiment: &Experiment, output: &Output<'_>) -> Result<u8, Er
         document.command = output.command.to_vec();
         let to_stderr = sink.is_stdout();
         sink.write(&document)?;
+        page.write(page::of_run(&document).as_bytes())?;
         if let Some(mix) = &output.mix {
             print_originals(mix, &results, to_stderr)?;
             if !experiment.host.quiet {

@@ -6,7 +6,9 @@
 mod common;
 mod compare;
 mod load;
+pub(crate) mod manual;
 pub(crate) mod repeatable;
+mod report;
 mod sweep;
 mod traces;
 mod values;
@@ -14,6 +16,8 @@ mod values;
 pub use common::{HostArgs, MachineArgs, TraceArgs};
 pub use compare::{CompareArgs, Statistic};
 pub use load::LoadArgs;
+pub use manual::{CompletionsArgs, ManArgs};
+pub use report::ReportArgs;
 pub use sweep::{MergeArgs, Shard, SweepArgs, TableArgs};
 pub(crate) use traces::ShowView;
 pub use traces::{ExportArgs, ShowArgs};
@@ -66,11 +70,14 @@ impl Cli {
         let mut definition = Self::command();
         let matches = definition.try_get_matches_from_mut(words)?;
         let mut cli = Self::from_arg_matches(&matches)?;
-        if let (Some(Command::Run(run)), Some((name, matches))) =
-            (&mut cli.command, matches.subcommand())
-        {
+        let repeatable = match &mut cli.command {
+            Some(Command::Run(run)) => Some(&mut run.command),
+            Some(Command::Slices(slices)) => Some(&mut slices.command),
+            _ => None,
+        };
+        if let (Some(words), Some((name, matches))) = (repeatable, matches.subcommand()) {
             let definition = definition.find_subcommand(name).expect("it was matched");
-            run.command = repeatable::words(definition, matches);
+            *words = repeatable::words(definition, matches);
         }
         Ok(cli)
     }
@@ -88,6 +95,8 @@ pub enum Command {
     /// What the host's real tick jitter does to slices: tick intervals and stint lengths under
     /// the real clock
     Jitter(JitterArgs),
+    /// Write results as one HTML page with tables and figures
+    Report(ReportArgs),
     /// Set results side by side in the table that kernel developers post: [pct imp](CV)
     Compare(CompareArgs),
     /// Run a grid of scenarios, several at once; goes on where an interrupted one stopped
@@ -110,6 +119,10 @@ pub enum Command {
     },
     /// Check toolchain, kernel build and QEMU, and say what to do about what is missing
     Doctor(HostArgs),
+    /// Print completions for a shell, such as `slicelab completions bash`
+    Completions(CompletionsArgs),
+    /// Print the man page, or write those of all commands into a folder
+    Man(ManArgs),
     /// Boot a kernel that is already built: the cargo runner of the bare-metal target
     #[command(hide = true)]
     Boot(BootArgs),
@@ -136,9 +149,15 @@ pub struct SlicesArgs {
     /// What else to keep.
     #[command(flatten)]
     pub trace: TraceArgs,
+    /// Also write the answer as an HTML page with figures
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
     /// How to run guests.
     #[command(flatten)]
     pub host: HostArgs,
+    /// The words after `slicelab` that ask for the same result, see `repeatable`.
+    #[arg(skip)]
+    pub command: Vec<String>,
 }
 
 /// What `slices` can be compared with besides the published table.
@@ -158,6 +177,8 @@ impl Default for SlicesArgs {
             json: None,
             trace: TraceArgs::default(),
             host: HostArgs::default(),
+            report: None,
+            command: vec!["slices".into()],
         }
     }
 }
@@ -204,6 +225,9 @@ pub struct RunArgs {
     /// What else to keep.
     #[command(flatten)]
     pub trace: TraceArgs,
+    /// Also write the result as an HTML page with figures
+    #[arg(long, value_name = "FILE.html", help_heading = "Output")]
+    pub report: Option<PathBuf>,
     /// How to run the guest.
     #[command(flatten)]
     pub host: HostArgs,

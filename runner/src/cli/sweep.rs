@@ -59,6 +59,9 @@ pub struct TableArgs {
     /// Also write the table with all figures as CSV (`-`: to stdout)
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
+    /// Also write the table as an HTML page
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
 }
 
 /// A part of a sweep.

@@ -1,6 +1,7 @@
 //! The command line of one guest.
 
 use super::{Qemu, Version};
+use crate::shell;
 use abi::{Burn, Clock, Scenario, exit, trace::ring::Layout};
 use std::{ffi::OsString, path::PathBuf};
 
@@ -144,14 +145,8 @@ pub(crate) fn command_line(launch: &Launch) -> Vec<OsString> {
 pub(crate) fn printable(qemu: &Qemu, arguments: &[OsString]) -> String {
     let mut line = qemu.program.display().to_string();
     for argument in arguments {
-        let argument = argument.to_string_lossy();
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,/:".contains(c);
         line.push(' ');
-        if !argument.is_empty() && argument.chars().all(plain) {
-            line.push_str(&argument);
-        } else {
-            line.push_str(&format!("'{}'", argument.replace('\'', r"'\''")));
-        }
+        line.push_str(&shell::quoted(&argument.to_string_lossy()));
     }
     line
 }

@@ -18,7 +18,8 @@ use crate::{
     workload::Metric,
 };
 use abi::{
-    Burn, Clock, NohzMode, Preempt, Scenario, Surroundings, TaskSpec, TickMode, TopologySpec,
+    Burn, Clock, Histogram, NohzMode, Preempt, Scenario, Surroundings, TaskSpec, TickMode,
+    TopologySpec,
     scenario::{DlServer, Policy},
 };
 use eevdf::Feature;
@@ -176,6 +177,9 @@ pub struct CpuDocument {
     pub timer_count: u64,
     pub measured_hz: f64,
     pub tick_interval_ns: Dist,
+    /// How many intervals were at least so long, ns, and shorter than the next.
+    #[serde(default)]
+    pub tick_intervals: BTreeMap<u64, u32>,
     /// How late timer events were handled. Only under the real clock: under the virtual one it
     /// is how QEMU's threads happened to meet, the one thing there that does not repeat, and
     /// events are accounted at the time they were set for anyway.
@@ -369,6 +373,7 @@ impl CpuDocument {
             timer_count: counters.timer_count,
             measured_hz: counters.measured_mhz as f64 / 1e3,
             tick_interval_ns: records.tick_interval.histogram().into(),
+            tick_intervals: by_start(records.tick_interval.histogram()),
             timer_late_ns: (scenario.clock == Clock::Real)
                 .then(|| records.timer_late.histogram().into()),
         }
@@ -414,14 +419,14 @@ impl TaskDocument {
             switches,
             extra_ticks: counters.extra_ticks,
             stint_ns: records.stint.histogram().into(),
-            stint_ticks: records
-                .stint_ticks
-                .histogram()
-                .ranges()
-                .map(|(range, count)| (range.start, count))
-                .collect(),
+            stint_ticks: by_start(records.stint_ticks.histogram()),
             wakeup_latency_ns: records.wakeup_latency.histogram().into(),
             lag_ns: LagDocument { min: counters.lag_min_ns, max: counters.lag_max_ns },
         }
     }
+}
+
+/// Counts by the start of their buckets.
+fn by_start(histogram: &Histogram) -> BTreeMap<u64, u32> {
+    histogram.ranges().map(|(range, count)| (range.start, count)).collect()
 }

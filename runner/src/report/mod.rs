@@ -21,4 +21,4 @@ pub(crate) use histogram::bars;
 pub(crate) use metrics::number;
 pub use output::JsonSink;
 pub(crate) use output::{Sink, Target, print, table};
-pub(crate) use text::{Tasks, render, verdict_word};
+pub(crate) use text::{Tasks, header, render, verdict_word};

@@ -52,7 +52,8 @@ pub(crate) fn verdict_word(verdict: Verdict) -> String {
     format!("{style}{}{style:#}", verdict.word())
 }
 
-fn header(document: &Document) -> String {
+/// What was run, in a line.
+pub(crate) fn header(document: &Document) -> String {
     let config = &document.config;
     let plural = if config.cpus == 1 { "" } else { "s" };
     // One that ended by itself could have taken longer.

@@ -137,7 +137,7 @@ pub(crate) fn kind(name: &str) -> &str {
 }
 
 /// Name, unit and direction of a number in a question's cell, by its key.
-fn known(key: &str) -> (String, &'static str, Option<Better>) {
+pub(crate) fn known(key: &str) -> (String, &'static str, Option<Better>) {
     let words = |key: &str| key.replace('_', " ");
     let cut = |suffix: &str| key.strip_suffix(suffix).map(words);
     let lower = ["latency", "extra_tick", "error"].iter().any(|word| key.contains(word));

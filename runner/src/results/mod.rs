@@ -1,9 +1,9 @@
 //! Results of earlier runs, read back: what was asked, with which settings, and the figures.
 
 mod figures;
-mod question;
+pub(crate) mod question;
 
-pub(crate) use figures::Figure;
+pub(crate) use figures::{Figure, kinds, known};
 pub(crate) use question::Question;
 
 use crate::{cli::repeatable, error::Refusal, report::Document};
@@ -60,28 +60,33 @@ impl Outcome {
 
     /// What it was measured with, by name.
     pub(crate) fn settings(&self) -> BTreeMap<String, String> {
-        let mut settings = BTreeMap::new();
         match &self.content {
-            Content::Run(document) => {
-                let config = serde_json::to_value(&document.config).expect("it was one");
-                flatten("", &config, &mut settings);
-                // How much memory a guest gets follows from the rest.
-                settings.remove("memory_mib");
-                if let Some(repeat) = &document.repeat {
-                    settings.insert("seeds".into(), repeat.seeds.len().to_string());
-                }
-                if !document.command.is_empty() {
-                    settings.insert("workload".into(), repeatable::workload(&document.command));
-                }
-            }
+            Content::Run(document) => settings(document),
             Content::Question(question) => {
+                let mut settings = BTreeMap::new();
                 for (name, value) in &question.settings {
                     flatten(name, value, &mut settings);
                 }
+                settings
             }
         }
-        settings
     }
+}
+
+/// What a run was made with, by name.
+pub(crate) fn settings(document: &Document) -> BTreeMap<String, String> {
+    let mut settings = BTreeMap::new();
+    let config = serde_json::to_value(&document.config).expect("it was one");
+    flatten("", &config, &mut settings);
+    // How much memory a guest gets follows from the rest.
+    settings.remove("memory_mib");
+    if let Some(repeat) = &document.repeat {
+        settings.insert("seeds".into(), repeat.seeds.len().to_string());
+    }
+    if !document.command.is_empty() {
+        settings.insert("workload".into(), repeatable::workload(&document.command));
+    }
+    settings
 }
 
 impl Content {

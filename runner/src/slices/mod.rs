@@ -23,9 +23,9 @@ use crate::{
     error::{EXIT_GUEST, Error, Refusal},
     expect::Verdict,
     experiment::{Experiment, Host, RunResult},
-    interrupt,
+    interrupt, page,
     progress::Progress,
-    report::{self, JsonSink, decimals},
+    report::{self, JsonSink, Sink, decimals},
 };
 use losses::Losses;
 use serde::Serialize;
@@ -47,6 +47,12 @@ pub struct Answer {
     pub schema: u32,
     /// The name of the question.
     pub question: &'static str,
+    /// The question in words.
+    pub title: &'static str,
+    /// The words after `slicelab` that ask it again.
+    pub command: Vec<String>,
+    /// What the cells say to it.
+    pub answer: Vec<String>,
     /// In the order of the published table; without those that failed.
     pub cells: Vec<Cell>,
     /// The background load used.
@@ -107,6 +113,7 @@ pub(crate) fn execute(arguments: &SlicesArgs) -> Result<u8, Error> {
         return against::execute(arguments, &host);
     }
     let sink = JsonSink::prepare(arguments.json.as_deref())?;
+    let page = Sink::prepare("--report", arguments.report.as_deref())?;
     let rows = published::table();
     let experiments: Vec<Experiment> = rows
         .iter()
@@ -120,10 +127,12 @@ pub(crate) fn execute(arguments: &SlicesArgs) -> Result<u8, Error> {
     let progress = Progress::start("slices", experiments.len(), host.quiet);
     let results = batch::run_all(&experiments, &progress)?;
     drop(progress);
-    let answer = Answer::new(&rows, results, start.elapsed().as_secs_f64());
+    let wall_s = start.elapsed().as_secs_f64();
+    let answer = Answer::new(&rows, results, wall_s, arguments.command.clone());
     let (is_interrupted, has_failures) = (interrupt::requested(), answer.losses.has_failures());
     let to_stderr = sink.is_stdout();
     sink.write(&answer)?;
+    page.write(page::of_answer(&answer).as_bytes())?;
     if !host.quiet {
         report::print(&view::render(&answer), to_stderr)?;
     }
@@ -139,7 +148,12 @@ fn background_of(hz: u32) -> Option<&'static Background> {
 }
 
 impl Answer {
-    fn new(rows: &[Published], results: Vec<Result<RunResult, Error>>, wall_s: f64) -> Self {
+    fn new(
+        rows: &[Published],
+        results: Vec<Result<RunResult, Error>>,
+        wall_s: f64,
+        command: Vec<String>,
+    ) -> Self {
         let mut cells = Vec::new();
         let mut losses = Losses::default();
         let mut guest_s = 0.0;
@@ -170,6 +184,9 @@ impl Answer {
         Self {
             schema: 1,
             question: "slices",
+            title: "Does base_slice matter when it is shorter than a tick?",
+            command,
+            answer: view::explanation(&cells),
             cells,
             background: BACKGROUND.to_vec(),
             wall_s: decimals(wall_s, 3),

@@ -24,7 +24,9 @@ pub(super) fn render(answer: &Answer) -> String {
     for load in &answer.background {
         writeln!(text, "background at HZ={}: {load}", load.hz).expect("a String takes everything");
     }
-    text.push_str(&explanation(&answer.cells));
+    for line in &answer.answer {
+        writeln!(text, "{line}").expect("a String takes everything");
+    }
     let worst = answer.cells.iter().map(|cell| cell.error_pct.abs()).fold(0.0, f64::max);
     writeln!(
         text,
@@ -54,21 +56,23 @@ fn row(cell: &Cell) -> Vec<String> {
 }
 
 /// Says in numbers of this very run what a slice below a tick does.
-fn explanation(cells: &[Cell]) -> String {
+pub(super) fn explanation(cells: &[Cell]) -> Vec<String> {
     let below_a_tick: Vec<&Cell> = cells
         .iter()
         .filter(|cell| cell.base_slice_ns < 1_000_000_000 / u64::from(cell.hz))
         .collect();
-    let Some(hz) = below_a_tick.first().map(|cell| cell.hz) else { return String::new() };
+    let Some(hz) = below_a_tick.first().map(|cell| cell.hz) else { return Vec::new() };
     let list = |numbers: Vec<String>| match numbers.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => numbers.concat(),
     };
     let slices = below_a_tick.iter().map(|cell| units::exact_unsigned(cell.base_slice_ns));
     let quiet = below_a_tick.iter().map(|cell| format!("{:.2}", cell.quiet.avg_run_ms));
-    format!(
-        "A stint ends at the first tick at which its slice is used up, so at HZ={hz} base slices of {} give quiet stints of {} ms, one tick each: below a tick the slice does not matter.\nWhat makes published stints shorter than whole ticks is other tasks waking up: each wake-up may cut a stint in two, and the longer the slice, the more there is to cut.\n",
+    let quiet_answer = format!(
+        "A stint ends at the first tick at which its slice is used up, so at HZ={hz} base slices of {} give quiet stints of {} ms, one tick each: below a tick the slice does not matter.",
         list(slices.collect()),
         list(quiet.collect()),
-    )
+    );
+    let background_answer = "What makes published stints shorter than whole ticks is other tasks waking up: each wake-up may cut a stint in two, and the longer the slice, the more there is to cut.";
+    vec![quiet_answer, background_answer.to_owned()]
 }

@@ -18,17 +18,19 @@ mod results;
 mod spec;
 mod table;
 
-use results::{Ended, Failure, Results};
+pub(crate) use results::Results;
+pub(crate) use table::Table;
 
 use crate::{
     batch,
     cli::{MergeArgs, SweepArgs, TableArgs},
     error::{EXIT_EXPECTATION, EXIT_GUEST, Error, Refusal},
     expect::Verdict,
-    interrupt,
+    interrupt, page,
     progress::Progress,
     report::{self, Sink},
 };
+use results::{Ended, Failure};
 use spec::Spec;
 use std::{
     ops::ControlFlow,
@@ -48,6 +50,7 @@ pub(crate) fn execute(arguments: &SweepArgs) -> Result<u8, Error> {
         spec.experiment(cell, &arguments.host)?.plan().map_err(|error| spec.blame(cell, error))?;
     }
     let csv = Sink::prepare("--csv", arguments.table.csv.as_deref())?;
+    let page = Sink::prepare("--report", arguments.table.report.as_deref())?;
     let path = match &arguments.output {
         Some(path) => path.clone(),
         None => arguments.spec.with_extension(match arguments.shard {
@@ -76,6 +79,8 @@ pub(crate) fn execute(arguments: &SweepArgs) -> Result<u8, Error> {
     let results = run(&spec, &left, results, arguments)?;
     let is_interrupted = interrupt::requested();
     let to_stderr = csv.is_stdout();
+    let name = arguments.spec.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    page.write(page::of_sweep(&name, &results).as_bytes())?;
     show(&results, &arguments.table, csv, quiet, to_stderr)?;
     if is_interrupted {
         if !quiet {
@@ -143,6 +148,7 @@ pub(crate) fn merge(arguments: &MergeArgs) -> Result<u8, Error> {
         let reason = "--output has it already; name a file for one of the two";
         return Err(Refusal::new("--csv", "-", reason).into());
     }
+    let page = Sink::prepare("--report", arguments.table.report.as_deref())?;
     let mut merged: Option<Results> = None;
     for path in &arguments.parts {
         let part = Results::read(path)?;
@@ -154,6 +160,8 @@ pub(crate) fn merge(arguments: &MergeArgs) -> Result<u8, Error> {
     let merged = merged.expect("clap asks for one part at least");
     let to_stderr = output.is_stdout() || csv.is_stdout();
     output.write(merged.to_text().as_bytes())?;
+    let name = arguments.output.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    page.write(page::of_sweep(&name, &merged).as_bytes())?;
     show(&merged, &arguments.table, csv, arguments.quiet, to_stderr)?;
     Ok(exit_code(&merged))
 }
@@ -165,7 +173,7 @@ fn show(
     quiet: bool,
     to_stderr: bool,
 ) -> Result<(), Error> {
-    let table = table::Table::new(results);
+    let table = Table::new(results);
     csv.write(table.csv().as_bytes())?;
     if !quiet {
         report::print(&table.text(&arguments.metric)?, to_stderr)?;

@@ -21,7 +21,7 @@ const SEED: &str = "seed";
 
 /// A table of figures.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// Names of the axes that vary, without the seed.
     axes: Vec<String>,
     /// Figures, each with its unit.
@@ -47,7 +47,7 @@ struct Row {
 
 impl Table {
     /// Sums up what has ended.
-    pub(super) fn new(results: &Results) -> Self {
+    pub(crate) fn new(results: &Results) -> Self {
         let axes = results.axes();
         let shown: Vec<usize> =
             (0..axes.len()).filter(|&n| axes[n].varies() && axes[n].name != SEED).collect();
@@ -114,35 +114,10 @@ impl Table {
     /// # Errors
     /// There is no such figure.
     pub(super) fn text(&self, metrics: &[String]) -> Result<String, Refusal> {
-        let has_seeds = self.rows.iter().any(|row| row.seeds > 1);
         let columns = self.columns(metrics)?;
-        let mut head: Vec<String> = self.axes.clone();
-        if has_seeds {
-            head.push("seeds".into());
-        }
-        for &column in &columns {
-            let (name, unit) = &self.figures[column];
-            head.push(format!("{name}, {unit}"));
-            if has_seeds {
-                head.push("CV".into());
-            }
-        }
-        let rows = self.rows.iter().map(|row| {
-            let mut cells = row.labels.clone();
-            if has_seeds {
-                cells.push(row.seeds.to_string());
-            }
-            for &column in &columns {
-                let spread = row.spreads[column].as_ref();
-                cells.push(spread.map_or("-".into(), |spread| report::number(spread.mean)));
-                if has_seeds {
-                    cells.push(spread.map_or("-".into(), |s| format!("{:.2} %", s.cv_pct)));
-                }
-            }
-            cells
-        });
+        let (head, rows) = self.lines(&columns);
         let mut text = String::new();
-        if !self.rows.is_empty() {
+        if !rows.is_empty() {
             let head: Vec<_> = head.iter().map(String::as_str).collect();
             text = report::table(&head, rows);
             text.push('\n');
@@ -152,22 +127,67 @@ impl Table {
             writeln!(text, "{left_out} more figures: --metric NAME shows one, --csv has all")
                 .expect("a String takes everything");
         }
-        for line in
-            self.failures.iter().map(|line| format!("failed: {line}")).chain(self.broken.clone())
-        {
+        for line in self.complaints() {
             writeln!(text, "{line}").expect("a String takes everything");
         }
-        write!(
-            text,
+        text.push_str(&self.summary());
+        text.push('\n');
+        Ok(text)
+    }
+
+    /// Head and lines with all figures.
+    pub(crate) fn all(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        self.lines(&(0..self.figures.len()).collect::<Vec<_>>())
+    }
+
+    /// Head and lines with these figures.
+    fn lines(&self, columns: &[usize]) -> (Vec<String>, Vec<Vec<String>>) {
+        let has_seeds = self.rows.iter().any(|row| row.seeds > 1);
+        let mut head: Vec<String> = self.axes.clone();
+        if has_seeds {
+            head.push("seeds".into());
+        }
+        for &column in columns {
+            let (name, unit) = &self.figures[column];
+            head.push(format!("{name}, {unit}"));
+            if has_seeds {
+                head.push("CV".into());
+            }
+        }
+        let line = |row: &Row| {
+            let mut cells = row.labels.clone();
+            if has_seeds {
+                cells.push(row.seeds.to_string());
+            }
+            for &column in columns {
+                let spread = row.spreads[column].as_ref();
+                cells.push(spread.map_or("-".into(), |spread| report::number(spread.mean)));
+                if has_seeds {
+                    cells.push(spread.map_or("-".into(), |s| format!("{:.2} %", s.cv_pct)));
+                }
+            }
+            cells
+        };
+        (head, self.rows.iter().map(line).collect())
+    }
+
+    /// Cells that failed, and those that did not pass.
+    pub(crate) fn complaints(&self) -> impl Iterator<Item = String> {
+        self.failures
+            .iter()
+            .map(|line| format!("failed: {line}"))
+            .chain(self.broken.iter().cloned())
+    }
+
+    /// How far it is.
+    pub(crate) fn summary(&self) -> String {
+        format!(
             "{} of {} cells: {} failed, {} did not pass",
             self.ended,
             self.cells,
             self.failures.len(),
             self.broken.len()
         )
-        .expect("a String takes everything");
-        text.push('\n');
-        Ok(text)
     }
 
     fn columns(&self, metrics: &[String]) -> Result<Vec<usize>, Refusal> {

@@ -1,0 +1,166 @@
+//! A question: its answer, the table beside the published one, and both drawn.
+
+use super::{
+    Section, parts,
+    plot::{self, Axes, Ink, Scale, Series},
+};
+use crate::{
+    report,
+    results::{
+        Question, known,
+        question::{Cell, PUBLISHED, shown, title},
+    },
+};
+use maud::{Markup, html};
+
+/// The section of a question.
+pub(super) fn section(question: &Question) -> Section {
+    let body = html! {
+        @if !question.answer.is_empty() {
+            div.answer { @for line in &question.answer { p { (line) } } }
+        }
+        @if let Some(verdict) = question.verdict { p { (parts::verdict(verdict)) } }
+        h2 { "Published and measured" }
+        (table(question))
+        @for figure in figures(question) { (figure) }
+        (parts::repeat(&question.command))
+        @if !question.settings.is_empty() {
+            h2 { "Configuration" }
+            (parts::list(&settings(question)))
+        }
+    };
+    let name = question.title.clone().unwrap_or_else(|| question.name.clone());
+    Section { title: name, body }
+}
+
+fn settings(question: &Question) -> Vec<(String, String)> {
+    question.settings.iter().map(|(key, value)| (title(key), shown(key, value))).collect()
+}
+
+/// One line for each cell; the columns of numbers under their names.
+fn table(question: &Question) -> Markup {
+    let Some(first) = question.cells.first() else {
+        return html! { p { "No cell has numbers." } };
+    };
+    html! {
+        div.scroll { table {
+            thead {
+                tr.groups {
+                    th colspan=(first.identity.len()) {}
+                    @for (name, numbers) in &first.columns {
+                        th scope="colgroup" colspan=(numbers.len()) { (title(name)) }
+                    }
+                    @if !first.drawn.is_empty() { th colspan=(first.drawn.len()) {} }
+                }
+                tr {
+                    @for (key, _) in &first.identity { th scope="col" { (title(key)) } }
+                    @for (_, numbers) in &first.columns { @for (key, _) in numbers {
+                        @let (name, unit, _) = known(key);
+                        th scope="col" { (name) @if unit != "number" { ", " (unit) } }
+                    } }
+                    @for (key, _) in &first.drawn { th scope="col" { (title(key)) } }
+                }
+            }
+            tbody { @for cell in &question.cells { tr {
+                @for (key, value) in &cell.identity { td { (shown(key, value)) } }
+                @for (_, numbers) in &cell.columns { @for (_, value) in numbers {
+                    td { (report::number(*value)) }
+                } }
+                @for (_, value) in &cell.drawn { td { (format!("{value:+.1} %")) } }
+            } } }
+        } }
+    }
+}
+
+/// Every number that was published, beside what was measured of it. Cells that differ in the first
+/// part of their name are drawn apart.
+fn figures(question: &Question) -> Vec<Markup> {
+    let mut figures = Vec::new();
+    let Some(first) = question.cells.first() else { return figures };
+    let published = first.columns.iter().find(|(name, _)| name == PUBLISHED);
+    let keys = published.map_or(&[][..], |(_, numbers)| &numbers[..]);
+    for (key, _) in keys {
+        for (group, cells) in groups(&question.cells) {
+            let (name, unit, _) = known(key);
+            let value = |cell: &Cell, column: &str| {
+                let (_, numbers) = cell.columns.iter().find(|(name, _)| name == column)?;
+                numbers.iter().find(|(name, _)| name == key).map(|&(_, value)| value)
+            };
+            let columns: Vec<&str> = first
+                .columns
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .filter(|column| cells.iter().any(|cell| value(cell, column).is_some()))
+                .collect();
+            let series: Vec<_> = columns
+                .iter()
+                .enumerate()
+                .map(|(number, column)| Series {
+                    ink: if *column == PUBLISHED { Ink::Text } else { Ink::Series(number) },
+                    values: cells.iter().map(|cell| value(cell, column)).collect(),
+                    is_foreign: *column == PUBLISHED,
+                })
+                .collect();
+            let legend: Vec<_> = columns
+                .iter()
+                .zip(&series)
+                .map(|(column, series)| parts::Key {
+                    name: title(column),
+                    ink: series.ink,
+                    is_cross: series.is_foreign,
+                })
+                .collect();
+            let labels: Vec<String> = cells.iter().map(|cell| label(cell)).collect();
+            let heading = match group {
+                Some(group) => format!("{name}, {group}"),
+                None => name.clone(),
+            };
+            let y = if unit == "number" { name.clone() } else { format!("{name}, {unit}") };
+            let x = axis(first);
+            let axes = Axes { x: &x, y: &y };
+            let format = |value: f64| report::number(decimals(value));
+            let drawing = plot::points(&heading, axes, &labels, &series, Scale::Linear, &format);
+            figures.push(parts::figure(&heading, "", &legend, &drawing));
+        }
+    }
+    figures
+}
+
+/// Cells by the first part of their name, if the name has more parts and that one takes several
+/// values for several cells each.
+fn groups(cells: &[Cell]) -> Vec<(Option<String>, Vec<&Cell>)> {
+    let first = |cell: &Cell| {
+        let first = cell.identity.first();
+        first.map(|(key, value)| format!("{}={}", title(key), shown(key, value)))
+    };
+    let mut groups: Vec<(Option<String>, Vec<&Cell>)> = Vec::new();
+    for cell in cells {
+        match groups.iter_mut().find(|(group, _)| *group == first(cell)) {
+            Some((_, cells)) => cells.push(cell),
+            None => groups.push((first(cell), vec![cell])),
+        }
+    }
+    let has_parts = cells.iter().all(|cell| cell.identity.len() > 1);
+    if !has_parts || groups.iter().all(|(_, cells)| cells.len() == 1) {
+        return vec![(None, cells.iter().collect())];
+    }
+    groups
+}
+
+/// What tells a cell from the others of its group.
+fn label(cell: &Cell) -> String {
+    let skipped = usize::from(cell.identity.len() > 1);
+    let values = cell.identity.iter().skip(skipped).map(|(key, value)| shown(key, value));
+    values.collect::<Vec<_>>().join(" ")
+}
+
+/// The name of that.
+fn axis(cell: &Cell) -> String {
+    let skipped = usize::from(cell.identity.len() > 1);
+    let names = cell.identity.iter().skip(skipped).map(|(key, _)| title(key));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn decimals(value: f64) -> f64 {
+    report::decimals(value, 3)
+}
