@@ -59,8 +59,14 @@ impl Average {
         self.weight -= weight;
     }
 
-    /// Returns the average with one more entity in it.
+    /// Lets an entity that is counted run on by so much virtual time.
     #[inline]
+    pub(crate) fn advance(&mut self, virtual_ns: u64, weight: u64) {
+        self.sum += product(virtual_ns as i64, weight);
+    }
+
+    /// Returns the average with one more entity in it.
+    #[cfg(test)]
     pub(crate) fn with(mut self, vruntime: u64, weight: u64) -> Average {
         self.add(vruntime, weight);
         self

@@ -27,45 +27,49 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     }
 
     /// Charges the running entity. A clock that stands still or goes back charges nothing.
+    #[inline]
     pub(crate) fn charge(&mut self, now: u64) {
         let Some(running) = &mut self.running else { return };
         let delta = distance(now, running.exec_start);
-        if delta <= 0 {
-            return;
+        // Most operations come right after another one that charged.
+        if delta > 0 {
+            running.exec_start = now;
+            let id = running.id;
+            self.charge_running(id, delta as u64);
         }
-        running.exec_start = now;
-        let id = running.id;
-        let delta_ns = delta as u64;
-        let rules = self.rules;
+    }
+
+    fn charge_running(&mut self, id: EntityId, delta_ns: u64) {
+        let math = self.rules.variant.vt_math;
         let entity = &mut self.node_mut(id).entity;
         entity.sum_exec_ns += delta_ns;
-        entity.vruntime = entity.vruntime.wrapping_add(entity.virtual_ns(delta_ns, &rules));
-        let has_expired = self.update_deadline();
+        let virtual_ns = entity.weight.virtual_ns(delta_ns, math);
+        entity.vruntime = entity.vruntime.wrapping_add(virtual_ns);
+        let (weight, is_expired) =
+            (u64::from(entity.weight()), !before(entity.vruntime, entity.deadline));
+        self.average.advance(virtual_ns, weight);
+        if is_expired {
+            self.begin_request(id);
+        }
         self.advance_base();
         // Alone, there is nobody to switch to ("sched/eevdf: Fix wakeup-preempt by checking
         // cfs_rq->nr_running").
-        if self.nr_queued() > 1 && (has_expired || self.run_is_over()) {
+        if self.nr_queued() > 1 && (is_expired || self.run_is_over()) {
             self.request(self.rules.variant.resched);
             self.clear_buddy(id);
         }
     }
 
-    /// Starts the next request of the running entity if the current one is used up.
+    /// Starts the next request of the running entity, which has used up the current one.
     ///
     /// The new deadline counts from the vruntime, not from the old deadline as in the paper: an
     /// overrun is paid in lag and not a second time by an earlier deadline.
-    fn update_deadline(&mut self) -> bool {
-        let Some(running) = self.running else { return false };
-        let entity = self.entity_of(running.id);
-        if before(entity.vruntime, entity.deadline) {
-            return false;
-        }
-        self.observe_lag(running.id);
+    fn begin_request(&mut self, id: EntityId) {
+        self.observe_lag(id);
         // Two entities that yield in turn see neither enqueue nor dequeue; without this the base
         // would stand still ("sched/fair: Fix zero_vruntime tracking fix").
         self.read_mean();
-        self.renew_request(running.id);
-        true
+        self.renew_request(id);
     }
 
     /// Gives an entity that is not in the tree a whole request from where it stands.

@@ -34,7 +34,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         self.nr_delayed += 1;
         if self.is_running(id) {
             self.running = None;
-            self.insert(id);
+            self.hang(id);
         }
     }
 
@@ -83,9 +83,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         self.node_mut(id).entity.is_delayed = false;
         if !keeps_place {
             self.detach(id);
-            let mut entity = self.entity_of(id).clone();
-            self.place(&mut entity, false, self.nr_queued());
-            self.node_mut(id).entity = entity;
+            self.place(id, false, self.nr_queued());
             self.insert(id);
         }
     }

@@ -42,13 +42,13 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
 
     /// Returns the sum of the weights of all queued entities.
     pub fn total_weight(&self) -> u64 {
-        self.full_average().weight()
+        self.average.weight()
     }
 
     /// Returns V, the point of zero lag, rounded toward minus infinity. Time run since the last
     /// operation that took `now` is not in it.
     pub fn avg_vruntime(&self) -> u64 {
-        self.full_average().mean()
+        self.average.mean()
     }
 
     /// Returns what vruntimes are kept relative to (`min_vruntime` or `zero_vruntime`).
@@ -63,7 +63,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
 
     /// Tells whether a queued entity has non-negative lag. Exact, unlike the sign of `lag`.
     pub fn is_eligible(&self, id: EntityId) -> bool {
-        self.entity(id).is_some_and(|entity| self.full_average().is_eligible(entity.vruntime))
+        self.entity(id).is_some_and(|entity| self.average.is_eligible(entity.vruntime))
     }
 
     /// Returns a queued entity.

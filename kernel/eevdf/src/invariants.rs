@@ -12,9 +12,9 @@ use crate::runqueue::RunQueue;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are what the variant's line names")]
 pub enum Violation {
-    /// The weight of the tree is not the sum of its entities' weights.
+    /// The weight of the queue is not the sum of its entities' weights.
     Weight { expected: u64, found: u64 },
-    /// The weighted sum is not that of the tree's entities.
+    /// The weighted sum is not that of the queued entities.
     Sum { expected: i128, found: i128 },
     /// The number of entities in the tree is not the number of those that say they are in it.
     Count { expected: u32, found: u32 },
@@ -103,8 +103,9 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
 
     fn check_average(&self) -> Result<(), Violation> {
         let mut scan = Average::new(self.average.base());
-        for node in self.nodes.as_ref().iter().filter(|node| node.place == Place::Tree) {
-            scan.add(node.entity.vruntime, u64::from(node.entity.weight()));
+        for id in self.queued() {
+            let entity = self.entity_of(id);
+            scan.add(entity.vruntime, u64::from(entity.weight()));
         }
         if scan.weight() != self.average.weight() {
             return Err(Violation::Weight {
@@ -125,7 +126,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
             |id| i128::from(self.lag(id).unwrap_or(0)) * i128::from(self.entity_of(id).weight());
         let (found, weight) = (self.queued().map(lag).sum::<i128>(), self.total_weight());
         // V is rounded down, so the weighted lags add up to minus what the rounding took off.
-        if found != -self.full_average().sum().rem_euclid(i128::from(weight)) {
+        if found != -self.average.sum().rem_euclid(i128::from(weight)) {
             return Err(Violation::LagSum { found, weight });
         }
         Ok(())

@@ -9,7 +9,7 @@
 //!
 //! Source: TR-95-22, theorem 1; `update_entity_lag()`.
 
-use crate::entity::EntityId;
+use crate::entity::{Entity, EntityId};
 use crate::feature::Feature;
 use crate::node::Node;
 use crate::runqueue::RunQueue;
@@ -19,21 +19,26 @@ use crate::variant::{DelayedLag, LagClamp};
 impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     /// Returns the lag a queued entity may keep in either direction, in its virtual nanoseconds.
     pub fn lag_limit(&self, id: EntityId) -> Option<i64> {
-        let entity = self.entity(id)?;
+        self.entity(id).map(|entity| self.limit_of(entity))
+    }
+
+    fn limit_of(&self, entity: &Entity) -> i64 {
         let limit_ns = match self.rules.variant.lag_clamp {
             LagClamp::OwnSlice => (2 * entity.slice_ns).max(self.rules.tick_ns()),
             LagClamp::MaxSlice => self.max_slice_ns() + self.rules.tick_ns(),
         };
-        Some(entity.virtual_ns(limit_ns, &self.rules) as i64)
+        entity.virtual_ns(limit_ns, &self.rules) as i64
     }
 
     /// Returns the lag a queued entity is to keep.
     pub(crate) fn clamped_lag(&mut self, id: EntityId) -> i64 {
-        self.observe_lag(id);
         let mean = self.read_mean();
-        let limit = self.lag_limit(id).unwrap_or(0);
+        let limit = self.limit_of(self.entity_of(id));
         let entity = self.entity_of(id);
-        let lag = distance(mean, entity.vruntime).clamp(-limit, limit);
+        let own = distance(mean, entity.vruntime);
+        let lag = own.clamp(-limit, limit);
+        self.lag_violations += u64::from(lag != own);
+        let entity = self.entity_of(id);
         if !entity.is_delayed || self.rules.variant.delayed_lag == DelayedLag::Fresh {
             return lag;
         }
@@ -44,9 +49,8 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
 
     /// Counts a lag that is outside the limit.
     pub(crate) fn observe_lag(&mut self, id: EntityId) {
-        let Some(limit) = self.lag_limit(id) else { return };
-        let vruntime = self.entity_of(id).vruntime;
-        let is_within = self.full_average().is_lag_within(vruntime, limit);
+        let entity = self.entity_of(id);
+        let is_within = self.average.is_lag_within(entity.vruntime, self.limit_of(entity));
         self.lag_violations += u64::from(!is_within);
     }
 
@@ -54,13 +58,13 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     /// empty queue's minimum stored as a slice has crashed Linux ("sched/eevdf: Fix se->slice being
     /// set to U64_MAX and resulting crash").
     pub fn min_slice_ns(&self) -> Option<u64> {
-        let waiting = self.tree.summary(self.nodes.as_ref()).map(|link| link.min_slice_ns);
+        let waiting = self.tree.slices(self.nodes.as_ref()).map(|(min_ns, _)| min_ns);
         let running = self.running.map(|running| self.entity_of(running.id).slice_ns);
         waiting.into_iter().chain(running).min()
     }
 
     fn max_slice_ns(&self) -> u64 {
-        let waiting = self.tree.summary(self.nodes.as_ref()).map(|link| link.max_slice_ns);
+        let waiting = self.tree.slices(self.nodes.as_ref()).map(|(_, max_ns)| max_ns);
         let running = self.running.map(|running| self.entity_of(running.id).slice_ns);
         waiting.into_iter().chain(running).max().unwrap_or(0)
     }

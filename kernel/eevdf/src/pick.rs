@@ -118,7 +118,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
             best.is_some() || self.nr_queued() == 0,
             "nothing is eligible among {} entities: {:?}, curr {:?}",
             self.nr_queued(),
-            self.full_average(),
+            self.average,
             self.curr().map(|id| self.entity_of(id)),
         );
         best.map(|id| (id, PickReason::EarliestDeadline))
@@ -136,8 +136,11 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     /// Sets a waiting entity running in the place of the one that runs.
     fn switch_to(&mut self, id: EntityId, now: u64) {
         match self.running.take() {
-            Some(prev) => self.exchange(id, prev.id),
-            None => self.detach(id),
+            Some(prev) => {
+                self.node_mut(prev.id).place = Place::Tree;
+                self.tree.exchange(self.nodes.as_mut(), id.0, prev.id.0);
+            }
+            None => self.tree.erase(self.nodes.as_mut(), id.0),
         }
         self.node_mut(id).place = Place::Running;
         let Entity { vruntime, sum_exec_ns, .. } = *self.entity_of(id);

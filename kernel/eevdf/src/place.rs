@@ -9,28 +9,33 @@
 //!
 //! Source: TR-95-22, section 4, strategy 1; `place_entity()`.
 
-use crate::entity::Entity;
+use crate::entity::EntityId;
 use crate::feature::Feature;
 use crate::node::Node;
 use crate::runqueue::RunQueue;
 
 impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
-    /// Gives `entity` a vruntime and a deadline among `others` queued entities.
-    pub(crate) fn place(&mut self, entity: &mut Entity, is_initial: bool, others: u32) {
-        entity.refresh_slice(&self.rules);
+    /// Gives an entity, in its slot but not counted, a vruntime and a deadline among `others` queued
+    /// entities.
+    pub(crate) fn place(&mut self, id: EntityId, is_initial: bool, others: u32) {
         let mean = self.read_mean();
+        let total = self.average.weight();
+        // A copy would be of three cache lines where two fields are wanted.
+        let RunQueue { rules, nodes, .. } = self;
+        let entity = &mut nodes.as_mut()[id.0 as usize].entity;
+        entity.refresh_slice(rules);
         let mut lag = 0;
-        if self.rules.has(Feature::PlaceLag) && others > 0 {
-            lag = inflated(entity.vlag, u64::from(entity.weight()), self.full_average().weight());
+        if rules.has(Feature::PlaceLag) && others > 0 {
+            lag = inflated(entity.vlag, u64::from(entity.weight()), total);
         }
         entity.vruntime = mean.wrapping_add_signed(-lag);
         let keeps_deadline = core::mem::take(&mut entity.has_rel_deadline);
-        if keeps_deadline && self.rules.has(Feature::PlaceRelDeadline) {
+        if keeps_deadline && rules.has(Feature::PlaceRelDeadline) {
             entity.deadline = entity.deadline.wrapping_add(entity.vruntime);
             return;
         }
-        let mut request = entity.virtual_slice_ns(&self.rules);
-        if is_initial && self.rules.has(Feature::PlaceDeadlineInitial) {
+        let mut request = entity.virtual_slice_ns(rules);
+        if is_initial && rules.has(Feature::PlaceDeadlineInitial) {
             request /= 2;
         }
         entity.deadline = entity.vruntime.wrapping_add(request);
@@ -43,6 +48,10 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
 /// Avoid overflow in enqueue_entity()").
 fn inflated(lag: i64, weight: u64, total: u64) -> i64 {
     assert!(total > 0, "the queue counts entities but no weight");
+    // 64 bits suffice nearly always, and divide many times faster.
+    if let Some(product) = lag.checked_mul((total + weight) as i64) {
+        return product / total as i64;
+    }
     (i128::from(lag) * i128::from(total + weight) / i128::from(total)) as i64
 }
 

@@ -46,7 +46,9 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
             && min_slice_ns < entity.slice_ns
         {
             // With a shorter slice about, run only until no longer eligible.
-            let last_eligible = self.average.mean();
+            let mut others = self.average;
+            others.remove(entity.vruntime, u64::from(entity.weight()));
+            let last_eligible = others.mean();
             return Guard::Until(earlier(entity.deadline, last_eligible.wrapping_add(1)));
         }
         let shortest_run_ns = if self.rules.has(Feature::RunToParity) {

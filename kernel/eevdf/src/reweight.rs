@@ -52,14 +52,15 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
 
     fn leave_and_return(&mut self, id: EntityId, attr: Attr) {
         let rules = self.rules;
-        let mut entity = self.entity_of(id).clone();
-        entity.vlag = self.clamped_lag(id);
-        entity.leave(true, &rules);
-        entity.set_slice(attr, &rules);
+        let vlag = self.clamped_lag(id);
         let running = self.running.filter(|running| running.id == id);
         self.detach(id);
-        self.place(&mut entity, false, self.nr_queued());
-        self.put_back(id, running, entity);
+        let entity = &mut self.node_mut(id).entity;
+        entity.vlag = vlag;
+        entity.leave(true, &rules);
+        entity.set_slice(attr, &rules);
+        self.place(id, false, self.nr_queued());
+        self.put_back(id, running);
     }
 
     fn scale_deadline(&mut self, id: EntityId, attr: Attr) {
@@ -75,7 +76,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
             Some(curr) if curr == id => self.avg_vruntime(),
             _ => {
                 let entity = self.entity_of(id);
-                let mut others = self.full_average();
+                let mut others = self.average;
                 others.remove(entity.vruntime, u64::from(entity.weight()));
                 others.mean()
             }
@@ -103,7 +104,9 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         new.deadline = mean.wrapping_add_signed(scaled(distance(old.deadline, mean)));
         let running = self.running.filter(|running| running.id == id);
         self.detach(id);
-        self.put_back(id, running.map(|running| self.scale_guard(running, &old, &new, mean)), new);
+        let running = running.map(|running| self.scale_guard(running, &old, &new, mean));
+        self.node_mut(id).entity = new;
+        self.put_back(id, running);
     }
 
     /// Leaves, changes and is placed again. A running entity is still counted in V and W while it is
@@ -119,14 +122,20 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         new.deadline = rescale(until_deadline, old.weight, new.weight) as u64;
         new.has_rel_deadline = true;
         let running = self.running.filter(|running| running.id == id);
-        if running.is_none() {
-            self.detach(id);
-        } else {
-            self.node_mut(id).entity.weight = new.weight;
+        self.detach(id);
+        let others = self.nr_queued();
+        let still_counted = (old.vruntime, u64::from(new.weight.get()));
+        if running.is_some() {
+            self.average.add(still_counted.0, still_counted.1);
         }
-        let others = self.nr_queued() - u32::from(running.is_some());
-        self.place(&mut new, false, others);
-        self.put_back(id, running.map(|running| self.scale_guard(running, &old, &new, mean)), new);
+        self.node_mut(id).entity = new;
+        self.place(id, false, others);
+        if running.is_some() {
+            self.average.remove(still_counted.0, still_counted.1);
+        }
+        let new = self.entity_of(id);
+        let running = running.map(|running| self.scale_guard(running, &old, new, mean));
+        self.put_back(id, running);
     }
 
     /// Returns the running entity with the end of its protection moved by the rule.
@@ -144,11 +153,11 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     }
 
     /// Puts a changed entity back where it was: running, or in the tree.
-    fn put_back(&mut self, id: EntityId, running: Option<Running>, entity: Entity) {
-        self.node_mut(id).entity = entity;
+    fn put_back(&mut self, id: EntityId, running: Option<Running>) {
+        self.count(id);
         match running {
             Some(_) => self.running = running,
-            None => self.insert(id),
+            None => self.hang(id),
         }
     }
 }

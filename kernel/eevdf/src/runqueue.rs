@@ -4,7 +4,8 @@
 //! one decision each. Callers hold the lock of the CPU and pass its task clock as `now`.
 //!
 //! 1. An entity is in one place: off, in the tree, running, or parked.
-//! 2. The running entity is out of the tree and out of `average`; it counts in V all the same.
+//! 2. The running entity is out of the tree; `average` counts it, so that V is at hand and neither a
+//!    pick nor a delayed dequeue touches the sums.
 //! 3. A delayed entity is queued but not runnable, never runs and is never the next buddy.
 //! 4. Every operation charges the running entity first, so that V is up to date.
 //!
@@ -17,7 +18,7 @@ use crate::node::{NIL, Node, Place};
 use crate::protect::Guard;
 use crate::rules::Rules;
 use crate::time::{earlier, later};
-use crate::tree::{Branch, Tree};
+use crate::tree::Tree;
 use crate::variant::{BaseRule, ReschedRule};
 
 /// How an entity comes to a queue.
@@ -86,7 +87,7 @@ pub struct RunQueue<S> {
     pub(crate) rules: Rules,
     pub(crate) nodes: S,
     pub(crate) tree: Tree,
-    /// Sums over the tree, without the running entity.
+    /// Sums over all queued entities, the running one included.
     pub(crate) average: Average,
     pub(crate) running: Option<Running>,
     pub(crate) next_buddy: Option<EntityId>,
@@ -151,9 +152,9 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         );
         self.charge(now);
         entity.is_delayed &= how == Enqueue::Migrate;
-        self.place(&mut entity, how == Enqueue::Initial, self.nr_queued());
         self.nr_delayed += u32::from(entity.is_delayed);
         self.node_mut(id).entity = entity;
+        self.place(id, how == Enqueue::Initial, self.nr_queued());
         self.insert(id);
     }
 
@@ -198,53 +199,45 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         entity
     }
 
-    /// Takes a queued entity out of the tree and the sums, or stops it running.
+    /// Takes a queued entity out of the sums and the tree, or stops it running.
     pub(crate) fn detach(&mut self, id: EntityId) {
+        self.discount(id);
         if self.is_running(id) {
             self.running = None;
         } else {
-            let entity = self.entity_of(id);
-            let (vruntime, weight) = (entity.vruntime, u64::from(entity.weight()));
             self.tree.erase(self.nodes.as_mut(), id.0);
-            self.average.remove(vruntime, weight);
         }
     }
 
-    /// Puts an entity that is neither in the tree nor running into the tree and the sums.
+    /// Puts an entity that is neither in the tree nor running into the sums and the tree.
     pub(crate) fn insert(&mut self, id: EntityId) {
-        let node = self.node_mut(id);
-        node.place = Place::Tree;
-        let (vruntime, weight) = (node.entity.vruntime, u64::from(node.entity.weight()));
-        self.average.add(vruntime, weight);
+        self.count(id);
+        self.hang(id);
+    }
+
+    /// Puts an entity into the tree that is in the sums already.
+    pub(crate) fn hang(&mut self, id: EntityId) {
+        self.node_mut(id).place = Place::Tree;
         self.tree.insert(self.nodes.as_mut(), id.0);
     }
 
-    /// Takes one entity out of the tree and the sums and puts another one in, as `detach` and
-    /// `insert` would.
-    pub(crate) fn exchange(&mut self, leaving: EntityId, joining: EntityId) {
-        self.node_mut(joining).place = Place::Tree;
-        self.tree.exchange(self.nodes.as_mut(), leaving.0, joining.0);
-        let term = |entity: &Entity| (entity.vruntime, u64::from(entity.weight()));
-        let (vruntime, weight) = term(self.entity_of(joining));
+    /// Adds an entity to the sums.
+    pub(crate) fn count(&mut self, id: EntityId) {
+        let entity = self.entity_of(id);
+        let (vruntime, weight) = (entity.vruntime, u64::from(entity.weight()));
         self.average.add(vruntime, weight);
-        let (vruntime, weight) = term(self.entity_of(leaving));
-        self.average.remove(vruntime, weight);
     }
 
-    /// Returns the average over all queued entities, the running one included.
-    pub(crate) fn full_average(&self) -> Average {
-        match self.running {
-            None => self.average,
-            Some(running) => {
-                let entity = self.entity_of(running.id);
-                self.average.with(entity.vruntime, u64::from(entity.weight()))
-            }
-        }
+    /// Takes an entity off the sums.
+    pub(crate) fn discount(&mut self, id: EntityId) {
+        let entity = self.entity_of(id);
+        let (vruntime, weight) = (entity.vruntime, u64::from(entity.weight()));
+        self.average.remove(vruntime, weight);
     }
 
     /// Reads V where Linux reads it under the lock, which is where a base that follows V moves.
     pub(crate) fn read_mean(&mut self) -> u64 {
-        let mean = self.avg_vruntime();
+        let mean = self.average.mean();
         if self.rules.variant.base == BaseRule::ZeroVruntime {
             self.average.rebase(mean);
         }
@@ -256,7 +249,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         if self.rules.variant.base != BaseRule::MinVruntime {
             return;
         }
-        let waiting = self.tree.summary(self.nodes.as_ref()).map(Branch::min_vruntime);
+        let waiting = self.tree.min_vruntime(self.nodes.as_ref());
         let running = self.running.map(|running| self.entity_of(running.id).vruntime);
         let smallest = match (waiting, running) {
             (Some(waiting), Some(running)) => earlier(waiting, running),

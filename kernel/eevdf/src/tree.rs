@@ -9,6 +9,8 @@
 //! 4. Branches have at least `Branch::MIN` entries, except the first and the last leaf and branches
 //!    above the last leaf.
 //! 5. An entity does not change its vruntime, deadline or slice while it is in the tree.
+//! 6. A tree of one entity has no branch: `lone` is all of it. So two entities that take turns, the most
+//!    frequent queue of all, never touch one.
 //!
 //! Wide nodes because a queue waits for memory and for branches predicted wrongly: a binary tree asks
 //! both once per bit of the answer. The exception for the two ends is for queues that are what
@@ -41,6 +43,8 @@ pub(crate) struct Tree {
     first: u32,
     last: u32,
     len: u32,
+    /// The only entity of a tree of one, `NIL` of any other.
+    lone: u32,
     /// First of the branches that were used and are free again, chained through `parent`.
     free: u32,
     /// First of the branches that never were used.
@@ -57,7 +61,7 @@ struct Spot {
 
 impl Tree {
     pub(crate) const EMPTY: Tree =
-        Tree { root: NIL, first: NIL, last: NIL, len: 0, free: NIL, fresh: 0 };
+        Tree { root: NIL, first: NIL, last: NIL, len: 0, lone: NIL, free: NIL, fresh: 0 };
 
     pub(crate) const fn len(&self) -> u32 {
         self.len
@@ -65,18 +69,42 @@ impl Tree {
 
     /// Returns the entity with the earliest deadline, or `NIL`.
     pub(crate) fn leftmost<const F: usize>(&self, nodes: &[Slot<F>]) -> u32 {
-        nodes.get(self.first as usize).map_or(NIL, |leaf| leaf.branch.entry(0).child)
+        nodes.get(self.first as usize).map_or(self.lone, |leaf| leaf.branch.entry(0).child)
     }
 
-    /// Returns the root, which knows the aggregates over all entities, or `None` for an empty tree.
-    pub(crate) fn summary<'a, const F: usize>(
-        &self,
-        nodes: &'a [Slot<F>],
-    ) -> Option<&'a Branch<F>> {
-        nodes.get(self.root as usize).map(|slot| &slot.branch)
+    /// Returns the smallest and the largest slice, or `None` for an empty tree.
+    pub(crate) fn slices<const F: usize>(&self, nodes: &[Slot<F>]) -> Option<(u64, u64)> {
+        match nodes.get(self.root as usize) {
+            Some(Slot { branch, .. }) => Some((branch.min_slice_ns, branch.max_slice_ns)),
+            None => {
+                nodes.get(self.lone as usize).map(|lone| (lone.entity.slice_ns, lone.entity.slice_ns))
+            }
+        }
     }
 
+    /// Returns the smallest vruntime, or `None` for an empty tree.
+    pub(crate) fn min_vruntime<const F: usize>(&self, nodes: &[Slot<F>]) -> Option<u64> {
+        match nodes.get(self.root as usize) {
+            Some(Slot { branch, .. }) => Some(branch.min_vruntime()),
+            None => nodes.get(self.lone as usize).map(|lone| lone.entity.vruntime),
+        }
+    }
+
+    #[inline]
     pub(crate) fn insert<const F: usize>(&mut self, nodes: &mut [Slot<F>], index: u32) {
+        if self.len == 0 {
+            (self.lone, self.len) = (index, 1);
+        } else {
+            self.insert_beside(nodes, index);
+        }
+    }
+
+    fn insert_beside<const F: usize>(&mut self, nodes: &mut [Slot<F>], index: u32) {
+        if self.lone != NIL {
+            let lone = core::mem::replace(&mut self.lone, NIL);
+            self.len = 0;
+            self.insert_at(nodes, Spot { branch: NIL, rank: 0 }, lone);
+        }
         let spot = self.spot_for(nodes, nodes[index as usize].entity.deadline);
         self.insert_at(nodes, spot, index);
     }
@@ -117,7 +145,21 @@ impl Tree {
 
     /// Erases one entity and inserts another. Where both belong to the same leaf, which in a small
     /// queue is the only one, neither its shape nor the tree's is looked at.
+    #[inline]
     pub(crate) fn exchange<const F: usize>(
+        &mut self,
+        nodes: &mut [Slot<F>],
+        leaving: u32,
+        joining: u32,
+    ) {
+        if self.lone == leaving {
+            self.lone = joining;
+        } else {
+            self.exchange_among(nodes, leaving, joining);
+        }
+    }
+
+    fn exchange_among<const F: usize>(
         &mut self,
         nodes: &mut [Slot<F>],
         leaving: u32,
@@ -142,7 +184,16 @@ impl Tree {
         narrow(nodes, leaf, old_vruntime, old_slice_ns);
     }
 
+    #[inline]
     pub(crate) fn erase<const F: usize>(&mut self, nodes: &mut [Slot<F>], index: u32) {
+        if self.lone == index {
+            (self.lone, self.len) = (NIL, 0);
+        } else {
+            self.erase_among(nodes, index);
+        }
+    }
+
+    fn erase_among<const F: usize>(&mut self, nodes: &mut [Slot<F>], index: u32) {
         let Slot { link: Link { leaf, lane, .. }, entity, .. } = &mut nodes[index as usize];
         let Entity { vruntime, slice_ns, .. } = *entity;
         let (at, lane) = (core::mem::replace(leaf, NIL), *lane as usize);
@@ -150,7 +201,9 @@ impl Tree {
         let branch = &mut nodes[at as usize].branch;
         branch.remove(branch.order.rank(lane));
         let is_end = at == self.first || at == self.last;
-        if branch.len() >= Branch::<F>::MIN || is_end && branch.len() > 0 {
+        if self.len == 1 {
+            self.uproot(nodes);
+        } else if branch.len() >= Branch::<F>::MIN || is_end && branch.len() > 0 {
             narrow(nodes, at, vruntime, slice_ns);
         } else {
             self.repair(nodes, at);
@@ -167,7 +220,11 @@ impl Tree {
         nodes: &[Slot<F>],
         latest: u64,
     ) -> Option<Entry> {
-        let first = &nodes.get(self.first as usize)?.branch;
+        let Some(Slot { branch: first, .. }) = nodes.get(self.first as usize) else {
+            let Entity { vruntime, deadline, .. } = nodes.get(self.lone as usize)?.entity;
+            let entry = Entry { deadline, vruntime, child: self.lone };
+            return (!before(latest, vruntime)).then_some(entry);
+        };
         if let Some(entry) = first.first_not_after(latest) {
             return Some(entry);
         }
@@ -181,7 +238,8 @@ impl Tree {
     /// Returns the entity that follows another one, or `NIL`.
     pub(crate) fn next<const F: usize>(&self, nodes: &[Slot<F>], index: u32) -> u32 {
         let Link { leaf, lane, .. } = nodes[index as usize].link;
-        let mut branch = &nodes[leaf as usize].branch;
+        let Some(Slot { branch: leaf, .. }) = nodes.get(leaf as usize) else { return NIL };
+        let mut branch = leaf;
         let mut rank = branch.order.rank(lane as usize) + 1;
         while rank == branch.len() {
             let Some(above) = nodes.get(branch.parent as usize) else { return NIL };

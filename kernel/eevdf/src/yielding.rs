@@ -31,7 +31,10 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
                 self.read_mean();
                 if self.is_eligible(curr) {
                     let entity = &mut self.node_mut(curr).entity;
+                    let forfeit = entity.deadline.wrapping_sub(entity.vruntime);
                     entity.vruntime = entity.deadline;
+                    let weight = u64::from(entity.weight());
+                    self.average.advance(forfeit, weight);
                     self.renew_request(curr);
                 }
             }

@@ -68,6 +68,13 @@ impl<const F: usize> Branch<F> {
         }
     }
 
+    /// Makes a branch without entries of one that was free. What lanes out of use hold is never read.
+    pub(crate) const fn clear(&mut self, level: u8) {
+        self.order = Order::EMPTY;
+        (self.parent, self.lane, self.level) = (NIL, 0, level);
+        (self.min_slice_ns, self.max_slice_ns) = (u64::MAX, 0);
+    }
+
     pub(crate) const fn len(&self) -> usize {
         self.order.len()
     }

@@ -3,7 +3,7 @@
 //! All of it is rare next to inserting and erasing, so it computes anew whatever it touched instead of
 //! working out what changed.
 
-use crate::node::{NIL, Slot};
+use crate::node::{Link, NIL, Slot};
 use crate::tree::branch::{Branch, Entry};
 use crate::tree::{Spot, Tree, refresh, refresh_slices, refresh_vruntime};
 
@@ -17,7 +17,7 @@ impl Tree {
         } else {
             self.free = branch.parent;
         }
-        *branch = Branch::new(level);
+        branch.clear(level);
         index
     }
 
@@ -114,15 +114,21 @@ impl Tree {
         self.last = edge(nodes, self.root, |branch| branch.len() - 1);
     }
 
-    /// Takes away roots that lead to one branch only, or to nothing.
+    /// Takes the one entity that is left off its leaf.
+    pub(super) fn uproot<const F: usize>(&mut self, nodes: &mut [Slot<F>]) {
+        // The leaf that it is not on was erased from just now, or there is only one.
+        let leaf = if nodes[self.first as usize].branch.len() > 0 { self.first } else { self.last };
+        let lone = nodes[leaf as usize].branch.entry(0).child;
+        nodes[lone as usize].link = Link::NONE;
+        // No branch is used any more, and so none is free for having been.
+        *self = Tree { lone, len: 1, ..Tree::EMPTY };
+    }
+
+    /// Takes away roots that lead to one branch only.
     fn lower<const F: usize>(&mut self, nodes: &mut [Slot<F>]) {
         loop {
             let Some(Slot { branch, .. }) = nodes.get(self.root as usize) else { return };
             let next = match branch.len() {
-                0 => {
-                    *self = Tree::EMPTY;
-                    return;
-                }
                 1 if !branch.is_leaf() => branch.entry(0).child,
                 _ => return,
             };

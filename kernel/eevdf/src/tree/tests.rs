@@ -46,13 +46,14 @@ fn check<const F: usize>(tree: &Tree, nodes: &[Slot<F>], expected: &[u32]) {
     assert_eq!(listed(tree, nodes), expected);
     assert_eq!(tree.len() as usize, expected.len());
     let scan = || expected.iter().map(|&index| &nodes[index as usize].entity);
-    let summary = tree.summary(nodes);
-    assert_eq!(summary.map(|root| root.min_slice_ns), scan().map(|entity| entity.slice_ns).min());
-    assert_eq!(summary.map(|root| root.max_slice_ns), scan().map(|entity| entity.slice_ns).max());
-    assert_eq!(
-        summary.map(Branch::min_vruntime),
-        scan().map(|entity| entity.vruntime).reduce(earlier)
-    );
+    let slices = scan().map(|entity| entity.slice_ns);
+    assert_eq!(tree.slices(nodes), slices.clone().min().zip(slices.max()));
+    assert_eq!(tree.min_vruntime(nodes), scan().map(|entity| entity.vruntime).reduce(earlier));
+}
+
+/// The root of a tree that has branches.
+fn root<'a, const F: usize>(tree: &Tree, nodes: &'a [Slot<F>]) -> &'a Branch<F> {
+    &nodes[tree.root as usize].branch
 }
 
 /// Inserts into a list as into the tree: by deadline, behind equals.
@@ -125,7 +126,9 @@ fn every_erase_from_every_small_tree_leaves_a_tree() {
                     deadlines.iter().map(|&d| slot(count as u64 - d, d, 1 + d * d % 5)).collect();
                 let mut tree = inserted(&mut nodes);
                 check(&tree, &nodes, &list);
-                tallest = tallest.max(tree.summary(&nodes).unwrap().level);
+                if count > 1 {
+                    tallest = tallest.max(root(&tree, &nodes).level);
+                }
                 tree.erase(&mut nodes, victim);
                 assert_eq!(nodes[victim as usize].link.leaf, NIL);
                 let rest: Vec<u32> =
@@ -146,7 +149,7 @@ fn every_way_to_take_down_a_tall_tree() {
             let mut nodes: Vec<Slot<4>> =
                 (0..26).map(|index| slot(index * 7 % 26, index * 5 % 26, 1 + index % 3)).collect();
             let mut tree = inserted(&mut nodes);
-            assert_eq!(tree.summary(&nodes).unwrap().level, 2);
+            assert_eq!(root(&tree, &nodes).level, 2);
             let mut list = listed(&tree, &nodes);
             for &victim in victims {
                 let victim = list.remove(victim as usize * stride % list.len());
@@ -241,10 +244,10 @@ fn b14_the_root_knows_the_largest_slice() {
     let mut tree = Tree::EMPTY;
     for (index, largest) in [100_000, 100_000_000, 100_000_000].into_iter().enumerate() {
         tree.insert(&mut nodes, index as u32);
-        assert_eq!(tree.summary(&nodes).unwrap().max_slice_ns, largest);
+        assert_eq!(tree.slices(&nodes).unwrap().1, largest);
     }
     tree.erase(&mut nodes, 1);
-    assert_eq!(tree.summary(&nodes).unwrap().max_slice_ns, 100_000);
+    assert_eq!(tree.slices(&nodes).unwrap().1, 100_000);
 }
 
 #[test]
@@ -277,9 +280,10 @@ fn a_full_queue_never_runs_out_of_branches() {
         let mut random = Random(u64::from(count));
         let mut nodes: Vec<Node> = vec![slot(0, 0, 1); count as usize];
         let mut tree = Tree::EMPTY;
+        let mut is_in = vec![false; count as usize];
         for round in 0..6 {
             for index in 0..count {
-                if nodes[index as usize].link.leaf == NIL {
+                if !core::mem::replace(&mut is_in[index as usize], true) {
                     // Upwards, downwards and in between.
                     let deadline = [index, count - index, random.below(99) as u32][round % 3];
                     nodes[index as usize].entity.deadline = u64::from(deadline);
@@ -291,6 +295,7 @@ fn a_full_queue_never_runs_out_of_branches() {
             for (rank, index) in listed(&tree, &nodes).into_iter().enumerate() {
                 if rank % 4 != round % 4 {
                     tree.erase(&mut nodes, index);
+                    is_in[index as usize] = false;
                 }
             }
         }
@@ -327,7 +332,7 @@ fn leaves_at_the_ends_shrink_alone() {
             if is_first { (tree.first, tree.last) } else { (tree.last, tree.first) };
         for left in (0..14).rev() {
             tree.erase(&mut nodes, if is_first { 13 - left } else { 56 + left });
-            let root = tree.summary(&nodes).unwrap();
+            let root = root(&tree, &nodes);
             let lens = root.entries().map(|entry| nodes[entry.child as usize].branch.len());
             assert_eq!(lens.filter(|&len| len == 14).count(), 4, "{left} are left");
             assert_eq!([tree.first, tree.last].contains(&leaf), left > 0);
@@ -347,7 +352,7 @@ fn neighbours_join_where_that_leaves_room() {
         let mut tree = Tree::EMPTY;
         (0..64).for_each(|index| tree.insert(&mut nodes, index));
         let leaves = |tree: &Tree, nodes: &[Slot<16>]| -> Vec<usize> {
-            let root = tree.summary(nodes).unwrap();
+            let root = root(tree, nodes);
             root.entries().map(|entry| nodes[entry.child as usize].branch.len()).collect()
         };
         assert_eq!(leaves(&tree, &nodes), [16; 4]);
@@ -371,14 +376,14 @@ fn the_tree_is_shallow() {
         slot.entity.deadline = random.below(1 << 40);
     }
     let mut tree = inserted(&mut nodes);
-    assert!(tree.summary(&nodes).unwrap().level <= 4, "at least seven entries per branch");
+    assert!(root(&tree, &nodes).level <= 4, "at least seven entries per branch");
     for (rank, index) in listed(&tree, &nodes).into_iter().enumerate() {
         if rank % 64 != 0 {
             tree.erase(&mut nodes, index);
         }
     }
     assert_eq!(tree.check(&nodes), Ok(()));
-    assert!(tree.summary(&nodes).unwrap().level <= 4, "at least four entries per branch");
+    assert!(root(&tree, &nodes).level <= 4, "at least four entries per branch");
 }
 
 /// Both searches of a branch, with values around the wrap and around zero, for every number of
@@ -402,5 +407,34 @@ fn lanes_out_of_use_do_not_count() {
             }
             branch.remove(len / 3);
         }
+    }
+}
+
+/// A tree of one has no branch, whatever it was before, and orders as any other when it grows.
+#[test]
+fn an_entity_alone_needs_no_branch() {
+    let mut nodes: Vec<Slot<4>> = (0..26).map(|index| slot(index, index % 5, 1)).collect();
+    for survivor in [0, 13, 25] {
+        let mut tree = inserted(&mut nodes);
+        let mut others: Vec<u32> = (0..26).filter(|&index| index != survivor).collect();
+        for index in others.drain(..) {
+            tree.erase(&mut nodes, index);
+        }
+        assert_eq!(tree, Tree { lone: survivor, len: 1, ..Tree::EMPTY });
+        check(&tree, &nodes, &[survivor]);
+        // Behind its equal, before what is later.
+        for index in [survivor + 5, survivor + 1].map(|index| index % 25) {
+            let mut tree = tree;
+            let mut list = vec![survivor];
+            insert_sorted(&mut list, &nodes, index);
+            tree.insert(&mut nodes, index);
+            check(&tree, &nodes, &list);
+            tree.erase(&mut nodes, survivor);
+            check(&tree, &nodes, &[index]);
+            tree.erase(&mut nodes, index);
+            nodes[survivor as usize].link = Link::NONE;
+        }
+        tree.erase(&mut nodes, survivor);
+        assert_eq!(tree, Tree::EMPTY);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::entity::Entity;
+use crate::node::Link;
 use crate::tree::branch::Entry;
 use std::vec;
 use std::vec::Vec;
@@ -135,7 +136,7 @@ fn a_branch_in_the_middle_is_not_too_small() {
 fn ends_may_be_small() {
     let mut nodes: Vec<Slot<4>> = sound().1;
     for count in 1..=COUNT as u32 {
-        nodes.iter_mut().for_each(|slot| slot.branch = Branch::EMPTY);
+        nodes.iter_mut().for_each(|slot| (slot.branch, slot.link) = (Branch::EMPTY, Link::NONE));
         let mut tree = Tree::EMPTY;
         (0..count).for_each(|index| tree.insert(&mut nodes, index));
         assert_eq!(tree.check(&nodes), Ok(()), "{count} in order");
@@ -211,4 +212,27 @@ fn deadlines_and_separators_are_in_order() {
     let (tree, mut nodes) = sound();
     branch(&mut nodes, inner).set_deadline(0, deadline + 1000);
     assert_eq!(tree.check(&nodes), Ok(()));
+}
+
+#[test]
+fn an_entity_alone_is_checked() {
+    let alone = || {
+        let (mut tree, mut nodes) = (Tree::EMPTY, sound().1);
+        nodes.iter_mut().for_each(|slot| slot.link.leaf = NIL);
+        tree.insert(&mut nodes, 3);
+        (tree, nodes)
+    };
+    let (tree, nodes) = alone();
+    assert_eq!(tree.check(&nodes), Ok(()));
+    let found = |damage: fn(&mut Tree, &mut Slot<4>)| {
+        let (mut tree, mut nodes) = alone();
+        damage(&mut tree, &mut nodes[3]);
+        tree.check(&nodes).expect_err("the tree is damaged")
+    };
+    let shape = Violation::Shape { id: EntityId(3) };
+    assert_eq!(found(|_, slot| slot.place = Place::Off), shape);
+    assert_eq!(found(|_, slot| slot.link.leaf = 0), shape);
+    assert_eq!(found(|tree, _| tree.root = 0), shape);
+    assert_eq!(found(|tree, _| tree.len = 2), Violation::Count { expected: 1, found: 2 });
+    assert_eq!(found(|tree, _| tree.lone = NIL), Violation::Count { expected: 0, found: 1 });
 }
