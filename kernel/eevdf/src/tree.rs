@@ -9,10 +9,11 @@
 //! 4. Branches have at least `Branch::MIN` entries, except the first and the last leaf and branches
 //!    above the last leaf.
 //! 5. An entity does not change its vruntime, deadline or slice while it is in the tree.
-//! 6. A tree of one entity has no branch: `lone` is all of it. So two entities that take turns, the most
-//!    frequent queue of all, never touch one.
+//! 6. A tree that has not had more than `FEW` entities since it had at most `UPROOTED` has no branch:
+//!    `few` lists them in order.
 //!
-//! Wide nodes because a queue waits for memory and for branches predicted wrongly: a binary tree asks
+//! The list because most queues are that short, and looking at each of a few entities takes less than
+//! keeping aggregates of them. Wide nodes because a queue waits for memory and for branches predicted wrongly: a binary tree asks
 //! both once per bit of the answer. The exception for the two ends is for queues that are what
 //! the name says: what joins at one end and leaves at the other fills leaves completely and
 //! never moves an entry to another leaf.
@@ -28,6 +29,7 @@
 
 mod branch;
 mod check;
+mod few;
 mod order;
 mod shape;
 
@@ -35,7 +37,13 @@ pub(crate) use branch::{Branch, Entry};
 
 use crate::entity::Entity;
 use crate::node::{Link, NIL, Slot};
-use crate::time::before;
+use crate::time::{before, earlier};
+
+/// As many entities are kept without a branch.
+const FEW: usize = 4;
+/// At so many entities a tree gives up its branches. Less than `FEW`, or an entity that leaves and
+/// returns would plant and uproot it each time.
+const UPROOTED: u32 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tree {
@@ -43,8 +51,8 @@ pub(crate) struct Tree {
     first: u32,
     last: u32,
     len: u32,
-    /// The only entity of a tree of one, `NIL` of any other.
-    lone: u32,
+    /// The entities while there is no root.
+    few: [u32; FEW],
     /// First of the branches that were used and are free again, chained through `parent`.
     free: u32,
     /// First of the branches that never were used.
@@ -61,7 +69,7 @@ struct Spot {
 
 impl Tree {
     pub(crate) const EMPTY: Tree =
-        Tree { root: NIL, first: NIL, last: NIL, len: 0, lone: NIL, free: NIL, fresh: 0 };
+        Tree { root: NIL, first: NIL, last: NIL, len: 0, few: [NIL; FEW], free: NIL, fresh: 0 };
 
     pub(crate) const fn len(&self) -> u32 {
         self.len
@@ -69,7 +77,7 @@ impl Tree {
 
     /// Returns the entity with the earliest deadline, or `NIL`.
     pub(crate) fn leftmost<const F: usize>(&self, nodes: &[Slot<F>]) -> u32 {
-        nodes.get(self.first as usize).map_or(self.lone, |leaf| leaf.branch.entry(0).child)
+        nodes.get(self.first as usize).map_or(self.few[0], |leaf| leaf.branch.entry(0).child)
     }
 
     /// Returns the smallest and the largest slice, or `None` for an empty tree.
@@ -77,7 +85,9 @@ impl Tree {
         match nodes.get(self.root as usize) {
             Some(Slot { branch, .. }) => Some((branch.min_slice_ns, branch.max_slice_ns)),
             None => {
-                nodes.get(self.lone as usize).map(|lone| (lone.entity.slice_ns, lone.entity.slice_ns))
+                let slices = self.few(nodes).map(|entity| entity.slice_ns);
+                let bounds = |(min_ns, max_ns): (u64, u64), ns| (min_ns.min(ns), max_ns.max(ns));
+                slices.map(|ns| (ns, ns)).reduce(|so_far, (ns, _)| bounds(so_far, ns))
             }
         }
     }
@@ -86,24 +96,18 @@ impl Tree {
     pub(crate) fn min_vruntime<const F: usize>(&self, nodes: &[Slot<F>]) -> Option<u64> {
         match nodes.get(self.root as usize) {
             Some(Slot { branch, .. }) => Some(branch.min_vruntime()),
-            None => nodes.get(self.lone as usize).map(|lone| lone.entity.vruntime),
+            None => self.few(nodes).map(|entity| entity.vruntime).reduce(earlier),
         }
     }
 
     #[inline]
     pub(crate) fn insert<const F: usize>(&mut self, nodes: &mut [Slot<F>], index: u32) {
-        if self.len == 0 {
-            (self.lone, self.len) = (index, 1);
-        } else {
-            self.insert_beside(nodes, index);
-        }
-    }
-
-    fn insert_beside<const F: usize>(&mut self, nodes: &mut [Slot<F>], index: u32) {
-        if self.lone != NIL {
-            let lone = core::mem::replace(&mut self.lone, NIL);
-            self.len = 0;
-            self.insert_at(nodes, Spot { branch: NIL, rank: 0 }, lone);
+        if self.root == NIL {
+            if (self.len as usize) < FEW {
+                self.list(nodes, index);
+                return;
+            }
+            self.plant(nodes);
         }
         let spot = self.spot_for(nodes, nodes[index as usize].entity.deadline);
         self.insert_at(nodes, spot, index);
@@ -152,8 +156,12 @@ impl Tree {
         leaving: u32,
         joining: u32,
     ) {
-        if self.lone == leaving {
-            self.lone = joining;
+        if self.len == 1 {
+            debug_assert!(self.few[0] == leaving);
+            self.few[0] = joining;
+        } else if self.root == NIL {
+            self.strike(leaving);
+            self.list(nodes, joining);
         } else {
             self.exchange_among(nodes, leaving, joining);
         }
@@ -186,10 +194,13 @@ impl Tree {
 
     #[inline]
     pub(crate) fn erase<const F: usize>(&mut self, nodes: &mut [Slot<F>], index: u32) {
-        if self.lone == index {
-            (self.lone, self.len) = (NIL, 0);
-        } else {
-            self.erase_among(nodes, index);
+        if self.root == NIL {
+            self.strike(index);
+            return;
+        }
+        self.erase_among(nodes, index);
+        if self.len == UPROOTED {
+            self.uproot(nodes);
         }
     }
 
@@ -201,9 +212,7 @@ impl Tree {
         let branch = &mut nodes[at as usize].branch;
         branch.remove(branch.order.rank(lane));
         let is_end = at == self.first || at == self.last;
-        if self.len == 1 {
-            self.uproot(nodes);
-        } else if branch.len() >= Branch::<F>::MIN || is_end && branch.len() > 0 {
+        if branch.len() >= Branch::<F>::MIN || is_end && branch.len() > 0 {
             narrow(nodes, at, vruntime, slice_ns);
         } else {
             self.repair(nodes, at);
@@ -221,9 +230,11 @@ impl Tree {
         latest: u64,
     ) -> Option<Entry> {
         let Some(Slot { branch: first, .. }) = nodes.get(self.first as usize) else {
-            let Entity { vruntime, deadline, .. } = nodes.get(self.lone as usize)?.entity;
-            let entry = Entry { deadline, vruntime, child: self.lone };
-            return (!before(latest, vruntime)).then_some(entry);
+            let entries = self.few[..self.len as usize].iter().map(|&child| {
+                let Entity { vruntime, deadline, .. } = nodes[child as usize].entity;
+                Entry { deadline, vruntime, child }
+            });
+            return { entries }.find(|entry| !before(latest, entry.vruntime));
         };
         if let Some(entry) = first.first_not_after(latest) {
             return Some(entry);
@@ -238,7 +249,10 @@ impl Tree {
     /// Returns the entity that follows another one, or `NIL`.
     pub(crate) fn next<const F: usize>(&self, nodes: &[Slot<F>], index: u32) -> u32 {
         let Link { leaf, lane, .. } = nodes[index as usize].link;
-        let Some(Slot { branch: leaf, .. }) = nodes.get(leaf as usize) else { return NIL };
+        let Some(Slot { branch: leaf, .. }) = nodes.get(leaf as usize) else {
+            let at = self.few.iter().position(|&other| other == index);
+            return at.and_then(|at| self.few.get(at + 1)).map_or(NIL, |&next| next);
+        };
         let mut branch = leaf;
         let mut rank = branch.order.rank(lane as usize) + 1;
         while rank == branch.len() {

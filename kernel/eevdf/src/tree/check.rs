@@ -31,11 +31,13 @@ impl Tree {
     /// Checks order, aggregates and shape.
     pub(crate) fn check<const F: usize>(&self, nodes: &[Slot<F>]) -> Result<(), Violation> {
         let mut walk = Walk { first: NIL, last: NIL, entities: 0, branches: 0, latest: None };
-        if let Some(lone) = nodes.get(self.lone as usize) {
-            if self.root != NIL || lone.place != Place::Tree || lone.link.leaf != NIL {
-                return Err(Violation::Shape { id: EntityId(self.lone) });
+        for &index in self.few.iter().take_while(|&&index| index != NIL) {
+            let Slot { place, link, entity, .. } = &nodes[index as usize];
+            if self.root != NIL || *place != Place::Tree || link.leaf != NIL {
+                return Err(Violation::Shape { id: EntityId(index) });
             }
-            walk.entities = 1;
+            walk.entities += 1;
+            walk.pass(entity.deadline, index)?;
         }
         if let Some(root) = nodes.get(self.root as usize) {
             if root.branch.parent != NIL || !root.branch.is_leaf() && root.branch.len() < 2 {

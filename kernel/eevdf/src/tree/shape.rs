@@ -3,7 +3,7 @@
 //! All of it is rare next to inserting and erasing, so it computes anew whatever it touched instead of
 //! working out what changed.
 
-use crate::node::{Link, NIL, Slot};
+use crate::node::{NIL, Slot};
 use crate::tree::branch::{Branch, Entry};
 use crate::tree::{Spot, Tree, refresh, refresh_slices, refresh_vruntime};
 
@@ -112,16 +112,6 @@ impl Tree {
         self.lower(nodes);
         self.first = edge(nodes, self.root, |_| 0);
         self.last = edge(nodes, self.root, |branch| branch.len() - 1);
-    }
-
-    /// Takes the one entity that is left off its leaf.
-    pub(super) fn uproot<const F: usize>(&mut self, nodes: &mut [Slot<F>]) {
-        // The leaf that it is not on was erased from just now, or there is only one.
-        let leaf = if nodes[self.first as usize].branch.len() > 0 { self.first } else { self.last };
-        let lone = nodes[leaf as usize].branch.entry(0).child;
-        nodes[lone as usize].link = Link::NONE;
-        // No branch is used any more, and so none is free for having been.
-        *self = Tree { lone, len: 1, ..Tree::EMPTY };
     }
 
     /// Takes away roots that lead to one branch only.

@@ -126,7 +126,7 @@ fn every_erase_from_every_small_tree_leaves_a_tree() {
                     deadlines.iter().map(|&d| slot(count as u64 - d, d, 1 + d * d % 5)).collect();
                 let mut tree = inserted(&mut nodes);
                 check(&tree, &nodes, &list);
-                if count > 1 {
+                if count > 4 {
                     tallest = tallest.max(root(&tree, &nodes).level);
                 }
                 tree.erase(&mut nodes, victim);
@@ -410,31 +410,64 @@ fn lanes_out_of_use_do_not_count() {
     }
 }
 
-/// A tree of one has no branch, whatever it was before, and orders as any other when it grows.
+/// A few entities need no branch, whatever the tree was before, and more of them do.
 #[test]
-fn an_entity_alone_needs_no_branch() {
+fn a_few_entities_need_no_branch() {
     let mut nodes: Vec<Slot<4>> = (0..26).map(|index| slot(index, index % 5, 1)).collect();
-    for survivor in [0, 13, 25] {
-        let mut tree = inserted(&mut nodes);
-        let mut others: Vec<u32> = (0..26).filter(|&index| index != survivor).collect();
-        for index in others.drain(..) {
-            tree.erase(&mut nodes, index);
-        }
-        assert_eq!(tree, Tree { lone: survivor, len: 1, ..Tree::EMPTY });
-        check(&tree, &nodes, &[survivor]);
-        // Behind its equal, before what is later.
-        for index in [survivor + 5, survivor + 1].map(|index| index % 25) {
-            let mut tree = tree;
-            let mut list = vec![survivor];
+    let mut tree = Tree::EMPTY;
+    let mut list = Vec::new();
+    for _ in 0..3 {
+        for index in 0..26 {
+            assert_eq!(tree.root == NIL, index <= 4, "{index} entities");
             insert_sorted(&mut list, &nodes, index);
             tree.insert(&mut nodes, index);
             check(&tree, &nodes, &list);
-            tree.erase(&mut nodes, survivor);
-            check(&tree, &nodes, &[index]);
-            tree.erase(&mut nodes, index);
-            nodes[survivor as usize].link = Link::NONE;
         }
-        tree.erase(&mut nodes, survivor);
+        for left in (0..26).rev() {
+            tree.erase(&mut nodes, list.remove(left / 2));
+            check(&tree, &nodes, &list);
+            assert_eq!(tree.root == NIL, left <= 2, "{left} entities");
+        }
         assert_eq!(tree, Tree::EMPTY);
     }
+}
+
+/// The same entities joining and leaving at random around the border between list and branches.
+#[test]
+fn lists_and_branches_say_the_same() {
+    let mut random = Random(0xfe3);
+    let mut nodes: Vec<Slot<4>> = vec![Slot::EMPTY; 7];
+    let (mut tree, mut list) = (Tree::EMPTY, Vec::new());
+    for _ in 0..50_000 {
+        let index = random.below(7) as u32;
+        if let Some(place) = list.iter().position(|&other| other == index) {
+            list.remove(place);
+            tree.erase(&mut nodes, index);
+        } else {
+            let branch = nodes[index as usize].branch.clone();
+            nodes[index as usize] =
+                Slot { branch, ..slot(random.below(9), random.below(5), 1 + random.below(3)) };
+            let leaves = (!list.is_empty() && random.below(2) == 0)
+                .then(|| list.remove(random.below(list.len() as u64) as usize));
+            insert_sorted(&mut list, &nodes, index);
+            match leaves {
+                Some(leaves) => tree.exchange(&mut nodes, leaves, index),
+                None => tree.insert(&mut nodes, index),
+            }
+        }
+        check(&tree, &nodes, &list);
+        let latest = random.below(9);
+        let is_eligible = |&&index: &&u32| nodes[index as usize].entity.vruntime <= latest;
+        let found = tree.first_eligible(&nodes, latest).map(|entry| entry.child);
+        assert_eq!(found, list.iter().find(is_eligible).copied());
+    }
+}
+
+#[test]
+#[should_panic(expected = "slot 2 is in the tree but not on its list")]
+fn who_is_not_listed_cannot_be_struck_off() {
+    let mut nodes: Vec<Slot<4>> = (0..3).map(|index| slot(index, index, 1)).collect();
+    let mut tree = Tree::EMPTY;
+    (0..2).for_each(|index| tree.insert(&mut nodes, index));
+    tree.erase(&mut nodes, 2);
 }

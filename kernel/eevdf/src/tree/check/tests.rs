@@ -87,8 +87,8 @@ fn the_tree_knows_its_ends_and_counts() {
 #[test]
 fn free_branches_are_counted() {
     let (mut tree, mut nodes) = sound();
-    (0..24).for_each(|index| tree.erase(&mut nodes, index));
-    nodes[..24].iter_mut().for_each(|slot| slot.place = Place::Off);
+    (0..23).for_each(|index| tree.erase(&mut nodes, index));
+    nodes[..23].iter_mut().for_each(|slot| slot.place = Place::Off);
     assert_eq!(tree.check(&nodes), Ok(()));
     assert_ne!(tree.free, NIL);
     tree.free = NIL;
@@ -215,24 +215,28 @@ fn deadlines_and_separators_are_in_order() {
 }
 
 #[test]
-fn an_entity_alone_is_checked() {
-    let alone = || {
-        let (mut tree, mut nodes) = (Tree::EMPTY, sound().1);
-        nodes.iter_mut().for_each(|slot| slot.link.leaf = NIL);
-        tree.insert(&mut nodes, 3);
+fn a_list_is_checked() {
+    let few = || {
+        let mut nodes = sound().1;
+        let mut tree = Tree::EMPTY;
+        nodes.iter_mut().for_each(|slot| slot.link = Link::NONE);
+        [3, 9, 4].iter().for_each(|&index| tree.insert(&mut nodes, index));
         (tree, nodes)
     };
-    let (tree, nodes) = alone();
+    let (tree, nodes) = few();
     assert_eq!(tree.check(&nodes), Ok(()));
     let found = |damage: fn(&mut Tree, &mut Slot<4>)| {
-        let (mut tree, mut nodes) = alone();
-        damage(&mut tree, &mut nodes[3]);
+        let (mut tree, mut nodes) = few();
+        damage(&mut tree, &mut nodes[4]);
         tree.check(&nodes).expect_err("the tree is damaged")
     };
-    let shape = Violation::Shape { id: EntityId(3) };
+    let shape = Violation::Shape { id: EntityId(4) };
     assert_eq!(found(|_, slot| slot.place = Place::Off), shape);
     assert_eq!(found(|_, slot| slot.link.leaf = 0), shape);
-    assert_eq!(found(|tree, _| tree.root = 0), shape);
-    assert_eq!(found(|tree, _| tree.len = 2), Violation::Count { expected: 1, found: 2 });
-    assert_eq!(found(|tree, _| tree.lone = NIL), Violation::Count { expected: 0, found: 1 });
+    assert_eq!(found(|tree, _| tree.root = 0), Violation::Shape { id: EntityId(3) });
+    let order = Violation::Order { id: EntityId(4) };
+    assert_eq!(found(|tree, _| tree.few.swap(1, 2)), order);
+    assert_eq!(found(|_, slot| slot.entity.deadline = 0), order);
+    assert_eq!(found(|tree, _| tree.len = 4), Violation::Count { expected: 3, found: 4 });
+    assert_eq!(found(|tree, _| tree.few[2] = NIL), Violation::Count { expected: 2, found: 3 });
 }
