@@ -7,6 +7,8 @@
 use abi::histogram::{TICK_BUCKETS, TIME_BUCKETS};
 use abi::{Clock, Histogram};
 
+const NS_PER_S: u64 = 1_000_000_000;
+
 pub(crate) use abi::trace::StintEnd as End;
 
 /// One task's counters.
@@ -87,9 +89,11 @@ impl TaskAccount {
         self.stint.record(length_ns);
         self.stint_ticks.record(ticks);
         self.see_lag(lag_ns);
-        let hz = u128::from(crate::run::config().hz);
-        let needed = (u128::from(slice_ns) * hz).div_ceil(1_000_000_000);
-        if u128::from(ticks) > needed {
+        // More ticks than slice * HZ / 1 s, rounded up, without the division: so many less one are
+        // not fewer than the fraction. Slices are 1 s at most and HZ 10 000, runs four hours, so
+        // neither product leaves 64 bits.
+        let hz = u64::from(crate::run::config().hz);
+        if ticks > 0 && (ticks - 1) * NS_PER_S >= slice_ns * hz {
             self.extra_ticks += 1;
         }
     }

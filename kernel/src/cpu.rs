@@ -6,16 +6,20 @@
 //! | [`Cpu::local`] | this CPU | interrupts off, checked |
 //! | the atomics | any CPU | see each |
 
-use crate::arch::{Context, ThisCpu, lapic};
+use crate::arch::{self, Context, ThisCpu, lapic};
 use crate::events::{self, Timers};
 use crate::irqsoff::IrqsOff;
 use crate::sched::Rq;
 use crate::trace::Tracer;
-use crate::{account::CpuAccount, event_time::EventTime, task::TaskId};
+use crate::{
+    account::CpuAccount,
+    event_time::{EventTime, Operations},
+    task::TaskId,
+};
 use abi::CpuSet;
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use ksync::{Cpu as _, IrqLock, LocalCell};
+use ksync::{IrqLock, LocalCell};
 use spin::Once;
 
 static CPUS: Once<Box<[Cpu]>> = Once::new();
@@ -56,6 +60,8 @@ pub(crate) struct Cpu {
     awaits_turn: AtomicBool,
     /// Whether its run is over.
     is_over: AtomicBool,
+    /// What its running task may still do at the time that holds.
+    operations: &'static Operations,
 }
 
 /// What only its own CPU touches.
@@ -85,18 +91,12 @@ impl Local {
         // What came due while an event's time held was left alone.
         events::arm(self);
     }
-
-    /// The running task does one more operation.
-    pub(crate) fn note_operation(&mut self) {
-        if self.time.note_operation() {
-            self.let_time_pass(this());
-        }
-    }
 }
 
 impl Cpu {
     pub(crate) fn new(id: u32, apic_id: u32, rq: Rq, local: Local, trace: Tracer) -> Self {
         Self {
+            operations: local.time.operations(),
             id,
             apic_id,
             rq: IrqLock::new(rq),
@@ -112,6 +112,13 @@ impl Cpu {
             acts_ns: AtomicU64::new(u64::MAX),
             awaits_turn: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
+        }
+    }
+
+    /// The task that runs here does one more operation. Interrupts must be off.
+    pub(crate) fn note_operation(&self) {
+        if self.operations.note() {
+            self.local.with(|local| local.let_time_pass(self));
         }
     }
 
@@ -243,7 +250,7 @@ pub(crate) fn by_id(id: u32) -> &'static Cpu {
 
 /// The executing CPU. Interrupts must be off, or the answer is out of date at once.
 pub(crate) fn this() -> &'static Cpu {
-    by_id(ThisCpu::id())
+    arch::this_cpu().expect("CPUs exist before the first one is asked for")
 }
 
 /// The CPUs that idle, as of a moment ago.

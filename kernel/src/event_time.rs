@@ -16,6 +16,8 @@
 
 use crate::arch::clock;
 use abi::Clock;
+use alloc::boxed::Box;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// The time of one CPU.
 #[derive(Debug)]
@@ -25,6 +27,7 @@ pub(crate) struct EventTime {
     end_ns: u64,
     tasks: usize,
     event: Option<Event>,
+    operations: &'static Operations,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,17 +35,45 @@ struct Event {
     at_ns: u64,
     /// For how many more switches its time holds.
     switches_left: usize,
-    /// For how many more operations of the task that runs.
-    operations_left: u32,
 }
 
 /// How many operations a task may do at one time.
 const OPERATIONS: u32 = 10_000;
 
+/// For how many more operations of the task that runs the event's time holds; none while no
+/// event's does. Apart from the rest, since every operation counts down and asks for nothing else.
+///
+/// Relaxed: one CPU's own, and written with interrupts off.
+#[derive(Debug, Default)]
+pub(crate) struct Operations(AtomicU32);
+
+impl Operations {
+    fn set(&self, left: u32) {
+        self.0.store(left, Ordering::Relaxed);
+    }
+
+    /// The running task does one more; returns whether that was too much for the event's time to
+    /// hold on.
+    pub(crate) fn note(&self) -> bool {
+        let left = self.0.load(Ordering::Relaxed);
+        if left == 0 {
+            return false;
+        }
+        self.set(left - 1);
+        left == 1
+    }
+}
+
 impl EventTime {
     /// The time of a CPU in a scenario of so many tasks.
     pub(crate) fn new(clock: Clock, tasks: usize) -> Self {
-        Self { clock, latest_ns: 0, end_ns: u64::MAX, tasks, event: None }
+        let operations = Box::leak(Box::default());
+        Self { clock, latest_ns: 0, end_ns: u64::MAX, tasks, event: None, operations }
+    }
+
+    /// The count that goes down with every operation.
+    pub(crate) fn operations(&self) -> &'static Operations {
+        self.operations
     }
 
     /// The time now, ns.
@@ -59,12 +90,10 @@ impl EventTime {
 
     /// An event that was due at `at_ns` is being handled.
     pub(crate) fn begin_event(&mut self, at_ns: u64) {
-        self.event = match self.clock {
-            Clock::Virtual => {
-                Some(Event { at_ns, switches_left: self.tasks + 1, operations_left: OPERATIONS })
-            }
-            Clock::Real => None,
-        };
+        if self.clock == Clock::Virtual {
+            self.event = Some(Event { at_ns, switches_left: self.tasks + 1 });
+            self.operations.set(OPERATIONS);
+        }
     }
 
     /// The event took this long itself.
@@ -77,7 +106,7 @@ impl EventTime {
     /// The time of a decision to switch.
     pub(crate) fn at_switch(&mut self) -> u64 {
         if self.event.is_some_and(|event| event.switches_left == 0) {
-            self.event = None;
+            self.passes();
         }
         self.now()
     }
@@ -88,16 +117,8 @@ impl EventTime {
         self.latest_ns = self.latest_ns.max(at_ns);
         if let Some(event) = &mut self.event {
             event.switches_left -= 1;
-            event.operations_left = OPERATIONS;
+            self.operations.set(OPERATIONS);
         }
-    }
-
-    /// The running task does one more operation; returns whether that was too much for the
-    /// event's time to hold on.
-    pub(crate) fn note_operation(&mut self) -> bool {
-        let Some(event) = &mut self.event else { return false };
-        event.operations_left -= 1;
-        event.operations_left == 0
     }
 
     /// Whether an event's time holds, so that nothing else may happen yet.
@@ -108,5 +129,6 @@ impl EventTime {
     /// Somebody computes or idles from here on.
     pub(crate) fn passes(&mut self) {
         self.event = None;
+        self.operations.set(0);
     }
 }

@@ -56,6 +56,7 @@ struct Booted {
 static BOOTED: Once<Booted> = Once::new();
 
 fn kernel_main(boot_info: &'static mut BootInfo) -> ! {
+    arch::begin();
     let heap_size = memory::init(boot_info);
     info!("boot", "slicelab kernel {}, heap {} KiB", env!("CARGO_PKG_VERSION"), heap_size / 1024);
     let scenario = match Scenario::from_image(arch::ramdisk(boot_info)) {
@@ -82,6 +83,7 @@ extern "C" fn boot_cpu() -> ! {
     let apic_ids = machine::choose_cpus(firmware, scenario.cpus);
     setup::check_memory(scenario, *heap_size);
     setup::create(scenario, &apic_ids);
+    arch::set_this_cpu(cpu::by_id(0));
     info!("smp", "{} cpus, {} disabled ones left alone", apic_ids.len(), machine::found().disabled,);
     machine::init_timer(cpu::this(), scenario.hz);
 
@@ -112,6 +114,7 @@ extern "C" fn boot_cpu() -> ! {
 /// Any other CPU, with its APIC on, interrupts off.
 fn other_cpu(id: u32) -> ! {
     let this = cpu::by_id(id);
+    arch::set_this_cpu(this);
     machine::init_timer(this, run::config().hz);
     this.idle.call_once(Context::current);
     sched::idle_loop(this)

@@ -56,9 +56,10 @@ impl Interpreter {
         let mut at = 0;
         while let Some(op) = program.get(at) {
             let_interrupts_in();
-            cpu::this().local.with(|local| local.note_operation());
+            let cpu = cpu::this();
+            cpu.note_operation();
             // A waker that is to be preempted is, before it goes on.
-            if cpu::this().need_resched() {
+            if cpu.need_resched() {
                 sched::schedule(Leave::Preempted);
             }
             at = match self.step(op, at + 1) {

@@ -9,7 +9,6 @@
 //! runs on a stack that is still in use is checked here, by [`OnCpu`].
 
 use super::stack::Stack;
-use super::this_cpu::block;
 use core::arch::naked_asm;
 use core::cell::UnsafeCell;
 use ksync::OnCpu;
@@ -75,30 +74,31 @@ pub(crate) fn switch(prev: &'static Context, next: &'static Context) {
     assert!(!interrupts::are_enabled(), "a switch with interrupts on could be switched away from");
     assert!(prev.on_cpu.is_on(), "the context to leave is not running");
     next.on_cpu.enter();
-    block().left.with(|left| *left = Some(prev));
     // SAFETY: `enter` admitted this CPU alone, and saw what the CPU that left `next` wrote.
     let load = unsafe { *next.saved_stack_pointer.get() };
     // SAFETY: `load` is what this function or `Context::new` saved for a context that nobody
     // runs. `prev` is running here, so no one reads its place until `finish` releases it.
-    unsafe { switch_stacks(prev.saved_stack_pointer.get(), load) };
-    finish();
+    let left = unsafe { switch_stacks(prev.saved_stack_pointer.get(), load, prev) };
+    finish(left);
 }
 
-/// The second half of a switch, on the stack that was switched to.
-extern "C" fn finish() {
-    if let Some(left) = block().left.with(Option::take) {
-        left.on_cpu.leave();
-    }
+/// The second half of a switch, on the stack that was switched to, with what was left.
+extern "C" fn finish(left: &'static Context) {
+    left.on_cpu.leave();
 }
 
 /// Saves the callee-saved registers on the stack, its pointer in `*save`, and returns on the
-/// stack at `load`.
+/// stack at `load`, there with `left` as its answer.
 ///
 /// # Safety
 /// `save` is writable; `load` was saved by this function, or laid out like it, and nobody else
 /// uses that stack.
 #[unsafe(naked)]
-unsafe extern "C" fn switch_stacks(save: *mut u64, load: u64) {
+unsafe extern "C" fn switch_stacks(
+    save: *mut u64,
+    load: u64,
+    left: &'static Context,
+) -> &'static Context {
     naked_asm!(
         "push rbp",
         "push rbx",
@@ -114,13 +114,14 @@ unsafe extern "C" fn switch_stacks(save: *mut u64, load: u64) {
         "pop r12",
         "pop rbx",
         "pop rbp",
+        "mov rax, rdx",
         "ret",
     )
 }
 
-/// Where a new context's first switch returns to: finishes that switch, then enters the
-/// function in r12.
+/// Where a new context's first switch returns to, as to a caller of `switch_stacks`: finishes that
+/// switch, then enters the function in r12.
 #[unsafe(naked)]
 extern "C" fn first_entry() {
-    naked_asm!("call {finish}", "call r12", "ud2", finish = sym finish)
+    naked_asm!("mov rdi, rax", "call {finish}", "call r12", "ud2", finish = sym finish)
 }

@@ -30,6 +30,9 @@ const FAULT_STACKS: usize = 4;
 /// Enough to format a message; the handlers do nothing else.
 const FAULT_STACK_SIZE: u64 = 16 * 1024;
 
+/// The boot CPU has had its number since it began.
+const BOOT_CPU: u32 = 0;
+
 static IDT: Once<InterruptDescriptorTable> = Once::new();
 
 /// Gives this CPU its number, descriptors and fault stacks. Once per CPU, interrupts off.
@@ -48,7 +51,10 @@ pub(super) fn load(id: u32, fault_stacks: FaultStacks) {
     Box::leak(gdt).load();
     // SAFETY: the selectors are those of the table just loaded, of the right kinds.
     unsafe { load_segments(code, data, task) };
-    this_cpu::install(id);
+    // Loading a selector into GS would have cleared its base; nobody does.
+    if id != BOOT_CPU {
+        this_cpu::become_number(id);
+    }
     IDT.call_once(build_idt).load();
 }
 

@@ -26,4 +26,4 @@ pub(crate) use interrupts::{
 pub(crate) use memory::ramdisk;
 pub(crate) use paging::continue_with_own_tables;
 pub(crate) use stack::{Owner, Stack};
-pub(crate) use this_cpu::ThisCpu;
+pub(crate) use this_cpu::{ThisCpu, begin, set_this_cpu, this_cpu};

@@ -1,30 +1,44 @@
 //! Which CPU this is, by its GS base.
 //!
-//! GS points at a [`Block`] from the moment a CPU's descriptor tables are loaded. Before that,
-//! only the boot CPU runs (a starting CPU loads GS before it takes any lock), so "not loaded"
-//! means CPU 0.
+//! GS points at a [`Block`] from the first thing that a CPU does: the boot CPU's is a static, the
+//! others load theirs before they take any lock. Nothing asks whether it is loaded, as every lock
+//! of a CPU's own data would have to.
 
 use super::lapic::Lapic;
+use crate::cpu::Cpu;
 use alloc::boxed::Box;
 use core::arch::asm;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::mem::offset_of;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, Ordering};
 use ksync::LocalCell;
 use x86_64::VirtAddr;
 use x86_64::instructions::interrupts;
 use x86_64::registers::model_specific::GsBase;
 
-/// Set once the boot CPU has loaded its GS base.
-static UP: AtomicBool = AtomicBool::new(false);
+static BOOT_CPU: Block = Block::new(0);
 
 /// What the architecture keeps for each CPU.
 #[repr(C)]
 pub(super) struct Block {
-    /// First, so that one instruction finds it.
     id: u32,
+    /// Where this block is, so that one instruction finds the rest.
+    this: AtomicPtr<Block>,
+    /// What the kernel keeps for this CPU, once it does.
+    cpu: AtomicPtr<Cpu>,
     /// The APIC of this CPU.
     pub(super) lapic: LocalCell<Option<Lapic>, ThisCpu>,
-    /// The context that was left last and is not marked as left yet.
-    pub(super) left: LocalCell<Option<&'static super::Context>, ThisCpu>,
+}
+
+impl Block {
+    const fn new(id: u32) -> Self {
+        Self {
+            id,
+            this: AtomicPtr::new(null_mut()),
+            cpu: AtomicPtr::new(null_mut()),
+            lapic: LocalCell::new(id, None),
+        }
+    }
 }
 
 /// This CPU, as locks and per-CPU cells see it.
@@ -47,38 +61,72 @@ unsafe impl ksync::Cpu for ThisCpu {
     }
 
     fn id() -> u32 {
-        if !UP.load(Ordering::Relaxed) {
-            return 0;
-        }
         let id;
-        // SAFETY: GS points at this CPU's block, which begins with the number and is never freed.
+        // SAFETY: GS points at this CPU's block, which is never freed.
         unsafe {
-            asm!("mov {:e}, gs:[0]", out(reg) id, options(nostack, preserves_flags, readonly))
-        };
+            asm!(
+                "mov {:e}, gs:[{id}]",
+                out(reg) id,
+                id = const offset_of!(Block, id),
+                options(nostack, preserves_flags, readonly),
+            );
+        }
         id
     }
 }
 
-/// Whether the boot CPU has its block; per-CPU data exists from then on.
-pub(crate) fn is_up() -> bool {
-    UP.load(Ordering::Relaxed)
+/// Makes this the boot CPU, number 0. The first thing that the kernel does.
+pub(crate) fn begin() {
+    install(&BOOT_CPU);
 }
 
-/// Makes this CPU number `id`. Once per CPU and number.
-pub(super) fn install(id: u32) {
-    let block = Box::leak(Box::new(Block {
-        id,
-        lapic: LocalCell::new(id, None),
-        left: LocalCell::new(id, None),
-    }));
+/// Makes this CPU number `id`. Once per CPU and number, not on the boot CPU.
+pub(super) fn become_number(id: u32) {
+    install(Box::leak(Box::new(Block::new(id))));
+}
+
+fn install(block: &'static Block) {
+    // Relaxed: only this CPU reads it.
+    block.this.store((&raw const *block).cast_mut(), Ordering::Relaxed);
     GsBase::write(VirtAddr::from_ptr(block));
-    // Relaxed: the boot CPU stores it before it starts another one.
-    UP.store(true, Ordering::Relaxed);
 }
 
 /// This CPU's block.
 pub(super) fn block() -> &'static Block {
-    assert!(is_up(), "per-CPU data is used before it exists");
-    // SAFETY: `install` has run on this CPU and leaked the block.
-    unsafe { &*GsBase::read().as_ptr() }
+    let block: *const Block;
+    // SAFETY: GS points at this CPU's block, which is never freed.
+    unsafe {
+        asm!(
+            "mov {}, gs:[{this}]",
+            out(reg) block,
+            this = const offset_of!(Block, this),
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    // SAFETY: `install` stored the address of the block there, which is never freed.
+    unsafe { &*block }
+}
+
+/// Says what the kernel keeps for this CPU from now on.
+pub(crate) fn set_this_cpu(cpu: &'static Cpu) {
+    let block = block();
+    assert!(block.id == cpu.id, "cpu {} takes itself for cpu {}", block.id, cpu.id);
+    // Relaxed: only this CPU reads it.
+    block.cpu.store((&raw const *cpu).cast_mut(), Ordering::Relaxed);
+}
+
+/// What the kernel keeps for this CPU, if [`set_this_cpu`] has been called.
+pub(crate) fn this_cpu() -> Option<&'static Cpu> {
+    let cpu: *const Cpu;
+    // SAFETY: GS points at this CPU's block, which is never freed.
+    unsafe {
+        asm!(
+            "mov {}, gs:[{cpu}]",
+            out(reg) cpu,
+            cpu = const offset_of!(Block, cpu),
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    // SAFETY: null, or what `set_this_cpu` got as a reference that lives for ever.
+    unsafe { cpu.as_ref() }
 }
