@@ -79,10 +79,15 @@ impl Average {
         if (self.sum as u128) < u128::from(self.weight) || self.weight == 0 {
             return self.base;
         }
-        // Euclidean division by a positive number is the floor. 64 bits suffice nearly always and
-        // divide many times faster.
+        // 64 bits suffice nearly always and divide many times faster.
         let offset = match i64::try_from(self.sum) {
-            Ok(sum) => sum.div_euclid(self.weight as i64),
+            Ok(sum) => {
+                // The floor by an unsigned division: left of zero, floor(s / w) is !(!s / w), where
+                // !s is -1 - s. A signed one would ask for two cases that cannot be.
+                let sign = sum >> 63;
+                ((sum ^ sign) as u64 / self.weight) as i64 ^ sign
+            }
+            // Euclidean division by a positive number is the floor.
             Err(_) => self.sum.div_euclid(i128::from(self.weight)) as i64,
         };
         self.base.wrapping_add_signed(offset)

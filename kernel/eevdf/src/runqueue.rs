@@ -277,17 +277,13 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
 
     pub(crate) fn node(&self, id: EntityId) -> &Node {
         let nodes = self.nodes.as_ref();
-        nodes
-            .get(id.0 as usize)
-            .unwrap_or_else(|| panic!("{id:?} is beyond the capacity of {}", nodes.len()))
+        nodes.get(id.0 as usize).unwrap_or_else(|| beyond(id, nodes.len()))
     }
 
     pub(crate) fn node_mut(&mut self, id: EntityId) -> &mut Node {
         let nodes = self.nodes.as_mut();
         let capacity = nodes.len();
-        nodes
-            .get_mut(id.0 as usize)
-            .unwrap_or_else(|| panic!("{id:?} is beyond the capacity of {capacity}"))
+        nodes.get_mut(id.0 as usize).unwrap_or_else(|| beyond(id, capacity))
     }
 
     /// Returns the entity in a slot, whether it is queued or not.
@@ -304,12 +300,21 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     }
 
     pub(crate) fn assert_queued(&self, id: EntityId, action: &str) {
-        assert!(
-            self.is_queued(id),
-            "{id:?} is {action} but not queued ({:?})",
-            self.node(id).place
-        );
+        if !self.is_queued(id) {
+            not_queued(id, action, self.node(id).place);
+        }
     }
+}
+
+#[cold]
+fn not_queued(id: EntityId, action: &str, place: Place) -> ! {
+    panic!("{id:?} is {action} but not queued ({place:?})");
+}
+
+/// Out of line and by value: a message made in place keeps what it names in memory all the way.
+#[cold]
+fn beyond(id: EntityId, capacity: usize) -> ! {
+    panic!("{id:?} is beyond the capacity of {capacity}");
 }
 
 #[cfg(test)]

@@ -85,9 +85,9 @@ impl Tree {
         match nodes.get(self.root as usize) {
             Some(Slot { branch, .. }) => Some((branch.min_slice_ns, branch.max_slice_ns)),
             None => {
-                let slices = self.few(nodes).map(|entity| entity.slice_ns);
-                let bounds = |(min_ns, max_ns): (u64, u64), ns| (min_ns.min(ns), max_ns.max(ns));
-                slices.map(|ns| (ns, ns)).reduce(|so_far, (ns, _)| bounds(so_far, ns))
+                let mut slices = self.few(nodes).map(|entity| entity.slice_ns);
+                let first = slices.next()?;
+                Some(slices.fold((first, first), |(min, max), ns| (min.min(ns), max.max(ns))))
             }
         }
     }

@@ -35,8 +35,12 @@ impl<T, C: Cpu> LocalCell<T, C> {
     pub fn with<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         let were_on = C::disable_interrupts();
         let here = C::id();
-        assert!(here == self.owner, "cpu {here} reached for the local data of cpu {}", self.owner);
-        assert!(!self.borrowed.replace(true), "local data of cpu {here} is already in use");
+        if here != self.owner {
+            not_here(here, self.owner);
+        }
+        if self.borrowed.replace(true) {
+            in_use(here);
+        }
         // SAFETY: this is the owning CPU, so nobody else is in here; interrupts are off and
         // `borrowed` was false, so no caller further up this stack is either.
         let result = f(unsafe { &mut *self.value.get() });
@@ -44,6 +48,18 @@ impl<T, C: Cpu> LocalCell<T, C> {
         C::restore_interrupts(were_on);
         result
     }
+}
+
+// Out of line and by value: a message made in place keeps what it names in memory all the way.
+
+#[cold]
+fn not_here(here: u32, owner: u32) -> ! {
+    panic!("cpu {here} reached for the local data of cpu {owner}");
+}
+
+#[cold]
+fn in_use(here: u32) -> ! {
+    panic!("local data of cpu {here} is already in use");
 }
 
 #[cfg(all(test, not(loom)))]

@@ -278,6 +278,10 @@ impl Timers {
     }
 
     fn set(&mut self, event: Event, at_ns: u64) {
+        // Switches set what mostly is not there and was not.
+        if self.at(event) == at_ns {
+            return;
+        }
         self.at_ns[event as usize] = at_ns;
         if (at_ns, event) < (self.at(self.first), self.first) {
             self.first = event;

@@ -97,20 +97,21 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
             }
         }
     };
-    if let Some(id) = next {
-        check(cpu, task::by_id(id), prev);
+    let [from, to] = [prev, next].map(|id| id.map(task::by_id));
+    if let Some(to) = to {
+        check(cpu, to, prev);
     }
     if next == prev && left.is_none_or(|(_, left)| left.is_queued) {
         rq.publish(cpu);
         drop(rq);
-        cpu.local.with(|local| arm(local, now, next));
+        cpu.local.with(|local| arm(local, now, to));
         return;
     }
 
     let now = rq.clock_ns();
     let stint = core::mem::replace(&mut rq.stint, Stint { start_ns: now, ticks: 0 });
     let mut out = None;
-    if let Some((id, left)) = left {
+    if let (Some((id, left)), Some(from)) = (left, from) {
         rq.busy_ns += now - stint.start_ns;
         let end = match leave {
             Leave::Preempted if why == Some(Why::Slice) => End::Slice,
@@ -122,14 +123,14 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
         };
         // A tick at the very end belongs to the stint, though it is handled after the task acted.
         let ticks = stint.ticks + u64::from(is_tick_due && stint.start_ns < now);
-        let mut account = task::by_id(id).account.lock();
+        let mut account = from.account.lock();
         account.end_stint(end, now - stint.start_ns, ticks, left.slice_ns, left.lag_ns);
         out = Some(TaskOut { task: id, end, lag_ns: left.lag_ns });
     }
     let mut into = None;
-    if let Some(id) = next {
+    if let (Some(id), Some(to)) = (next, to) {
         let lag_ns = rq.fair.lag(EntityId(id)).unwrap_or(0);
-        task::by_id(id).account.lock().begin_stint(now, cpu.id, lag_ns);
+        to.account.lock().begin_stint(now, cpu.id, lag_ns);
         into = Some(TaskIn { task: id, pick: reason, lag_ns });
     }
     cpu.trace.write(now, || {
@@ -143,11 +144,10 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     let server_timer = rq.server_timer_ns();
     drop(rq);
 
-    cpu.local.with(|local| local.timers.set_server(server_timer));
-    hand_over_timers(cpu, now, prev, next, slice_timer);
+    hand_over_timers(cpu, now, from, to, [slice_timer, server_timer]);
     // The same one again if it was woken while the queue was open.
     if next != prev {
-        switch(context(cpu, prev), context(cpu, next));
+        switch(context(cpu, from), context(cpu, to));
     }
 }
 
@@ -269,28 +269,28 @@ fn check(cpu: &Cpu, next: &Task, prev: Option<TaskId>) {
 fn hand_over_timers(
     cpu: &Cpu,
     now: u64,
-    prev: Option<TaskId>,
-    next: Option<TaskId>,
-    slice_timer: Option<u64>,
+    from: Option<&Task>,
+    to: Option<&Task>,
+    [slice_timer, server_timer]: [Option<u64>; 2],
 ) {
     cpu.local.with(|local| {
         let burst_end = local.timers.burst_end_ns();
-        if let Some(prev) = prev {
-            task::by_id(prev).burst.pause(burst_end, now);
+        if let Some(from) = from {
+            from.burst.pause(burst_end, now);
         }
-        let (burst_end, is_wall) =
-            next.map_or((None, false), |next| task::by_id(next).burst.resume(now));
+        let (burst_end, is_wall) = to.map_or((None, false), |to| to.burst.resume(now));
         local.timers.set_burst_end(burst_end, is_wall);
         local.timers.set_slice_end(slice_timer.map(|delay| now + delay));
+        local.timers.set_server(server_timer);
         local.time.note_switch(now);
-        arm(local, now, next);
+        arm(local, now, to);
     });
 }
 
 /// Sets the timer for what comes next, with a tick if somebody runs or idle CPUs keep it.
-fn arm(local: &mut Local, now: u64, next: Option<TaskId>) {
+fn arm(local: &mut Local, now: u64, to: Option<&Task>) {
     if run::config().nohz == NohzMode::Idle {
-        match next {
+        match to {
             Some(_) => local.timers.restart_tick(now),
             None => local.timers.stop_tick(),
         }
@@ -298,9 +298,9 @@ fn arm(local: &mut Local, now: u64, next: Option<TaskId>) {
     events::arm(local);
 }
 
-fn context(cpu: &'static Cpu, task: Option<TaskId>) -> &'static Context {
+fn context(cpu: &'static Cpu, task: Option<&'static Task>) -> &'static Context {
     match task {
-        Some(id) => &task::by_id(id).context,
+        Some(task) => &task.context,
         None => cpu.idle.get().expect("a CPU has an idle context before it schedules"),
     }
 }
