@@ -203,6 +203,31 @@ fn tasks_without_instances_are_there_to_be_forked() {
 }
 
 #[test]
+fn tasks_of_one_name_all_run_and_that_is_said() {
+    let text = "{\"tasks\": {\n\"a\": {\"run\": 1},\n\"b\": {\"run\": 2},\n  \"a\": {\"run\": 3},\n\
+                \"a\": {\"run\": 4}}}";
+    let file = rtapp::parse("w.json", text, &MACHINE).expect("fine");
+    assert_eq!(file.threads(), 4);
+    assert_eq!(
+        file.notes,
+        ["several tasks are called `a` (again at 4:3): all of them run, and `fork` means the \
+          first; rt-app itself would keep the last alone"]
+    );
+}
+
+/// rt-app stops the run after a duration above zero; anything else does not.
+#[test]
+fn a_duration_of_nothing_is_none() {
+    for duration in ["-1", "0"] {
+        let text = format!(
+            "{{\"global\": {{\"duration\": {duration}}}, \"tasks\": {{\"a\": {{\"run\": 1}}}}}}"
+        );
+        let file = rtapp::parse("w.json", &text, &MACHINE).expect("fine");
+        assert_eq!(file.global.duration_ns, None, "{duration}");
+    }
+}
+
+#[test]
 fn keys_without_a_meaning_are_named_once() {
     let file = read("ignored");
     assert_eq!(file.global.duration_ns, None);
@@ -266,6 +291,9 @@ fn files_that_are_no_workload_are_refused_at_once() {
     let latin1 = tempfile(b"{\n \"t\xe4sks\": 1}");
     let message = rtapp::read(latin1.path(), &MACHINE).expect_err("Latin-1").to_string();
     assert!(message.contains(":2:4: not UTF-8 text from here on"), "{message}");
+    let large = tempfile(&[b'\n'; (16 << 20) + 1]);
+    let message = rtapp::read(large.path(), &MACHINE).expect_err("large").to_string();
+    assert!(message.contains(":16777217:1: the file goes on after 16 MiB"), "{message}");
     let folder = rtapp::read(&folder(), &MACHINE).expect_err("a folder").to_string();
     assert!(folder.contains("cannot be read"), "{folder}");
 }

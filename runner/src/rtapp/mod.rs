@@ -73,10 +73,13 @@ pub fn read(path: &Path, machine: &Machine<'_>) -> Result<Description, Refusal> 
     .map_err(|error| refused(format!("cannot be read: {error}")))?;
     if bytes.len() as u64 > MAX_BYTES {
         let reason = format!(
-            "larger than {} MiB, which is no workload; give an rt-app file",
+            "the file goes on after {} MiB, which is no workload; give an rt-app file",
             MAX_BYTES >> 20
         );
-        return Err(refused(reason));
+        let text = String::from_utf8_lossy(&bytes);
+        let source = Source { name: &name, text: &text };
+        let at = At(u32::try_from(MAX_BYTES).unwrap_or(u32::MAX));
+        return Err(fault::refusal(&source, vec![Fault::new(at, reason)]));
     }
     match std::str::from_utf8(&bytes) {
         Ok(text) => parse(&name, text, machine),
@@ -167,7 +170,9 @@ fn describe(source: &Source<'_>, machine: &Machine<'_>) -> Result<Description, V
     let members = sections.tasks;
     let mut by_name = HashMap::new();
     for (index, member) in members.iter().enumerate() {
-        by_name.entry(&*member.key).or_insert(index);
+        if *by_name.entry(&*member.key).or_insert(index) != index {
+            notes.twice(member.at, &member.key);
+        }
     }
     let (mut names, mut tasks, mut threads) = (Names::default(), Vec::new(), 0);
     for (index, member) in members.iter().enumerate() {

@@ -12,6 +12,7 @@ pub(super) struct Notes {
     ignored: Vec<String>,
     repeated: Option<(At, String)>,
     repetitions: usize,
+    twice: Option<(At, String)>,
     lines: Vec<String>,
 }
 
@@ -27,6 +28,11 @@ impl Notes {
     pub(super) fn repeated(&mut self, at: At, key: &str) {
         self.repeated.get_or_insert_with(|| (at, short(key)));
         self.repetitions += 1;
+    }
+
+    /// A task of the same name as one before.
+    pub(super) fn twice(&mut self, at: At, name: &str) {
+        self.twice.get_or_insert_with(|| (at, short(name)));
     }
 
     /// Anything else; what was said before is not said again.
@@ -48,6 +54,13 @@ impl Notes {
             all.push(format!(
                 "`{key}` repeats in one object (at {}{others}): every one counts, as with \
                  rt-app's workgen; rt-app itself would keep the last alone",
+                source.position(at)
+            ));
+        }
+        if let Some((at, name)) = self.twice {
+            all.push(format!(
+                "several tasks are called `{name}` (again at {}): all of them run, and `fork` \
+                 means the first; rt-app itself would keep the last alone",
                 source.position(at)
             ));
         }
