@@ -25,7 +25,7 @@ pub(crate) struct TaskAccount {
     pub(crate) stint_ticks: Histogram<TICK_BUCKETS>,
     pub(crate) wakeup_latency: Histogram<TIME_BUCKETS>,
     woken_ns: Option<u64>,
-    /// When it was woken last.
+    /// When it was woken last, or had no need to be.
     pub(crate) last_wakeup_ns: Option<u64>,
     /// What was charged to those that had this task's number before it was spawned.
     pub(crate) charged_before_ns: u64,
@@ -56,6 +56,11 @@ impl TaskAccount {
         self.wakeups += 1;
         self.woken_ns = Some(now_ns);
         self.last_wakeup_ns = Some(now_ns);
+    }
+
+    /// It had no need to wait for what came, or would have come, at that time.
+    pub(crate) fn pass_wait(&mut self, at_ns: u64) {
+        self.last_wakeup_ns = Some(at_ns);
     }
 
     /// A new task gets the number; so much was charged to the one before.

@@ -95,7 +95,7 @@ fn place_tasks(start_ns: u64) {
         cpu.rq.lock().start_clocks(start_ns);
     }
     for task in task::all().iter().filter(|task| task.pool.is_none()) {
-        workload::task_starts();
+        workload::task_starts(task);
         let target = placement::simple::initial_cpu(task.affinity(), &tasks_on);
         tasks_on[target] += 1;
         let cpu = &cpu::all()[target];

@@ -67,6 +67,8 @@ pub(crate) struct Task {
     pub(crate) program: u32,
     /// The pool it waits in while it is not alive.
     pub(crate) pool: Option<u32>,
+    /// Whether the run does not wait for its end.
+    pub(crate) is_background: bool,
     /// What it is like when it is spawned.
     pub(crate) newborn: Entity,
     /// Its policy then.
@@ -107,6 +109,7 @@ impl Task {
             cpu_set: AtomicU32::new(Self::NO_SET),
             program: spec.program,
             pool: spec.pool,
+            is_background: spec.is_background,
             newborn: entity.clone(),
             newborn_policy: spec.policy,
             context,

@@ -32,11 +32,35 @@ fn mixes_and_options_that_are_not() {
     refused(&["hackbench", "--", "-s", "65537"], &["'65537'", "from 1 to 65536"]);
     refused(&["pipe", "--", "-l", "99999999999999999999"], &["-l", "from 1 to 1000000000"]);
     refused(&["schbench", "--", "-M", "auto"], &["-M auto", "raise --smp"]);
-    refused(&["schbench", "--", "-M", "9"], &["--pin 9", "only cpu0"]);
+    refused(&["schbench", "--", "-M", "9"], &["-M 9: the machine has only cpu0; raise --smp"]);
+    refused(
+        &["schbench", "--smp", "2", "--", "-W", "0-2"],
+        &["-W 2: the machine has cpu0 to cpu1"],
+    );
+    let too_many = ["-f 20000: ", "16 children each make 340000 tasks", "-f 1176 at most"];
+    refused(&["forkstorm", "--", "-f", "20000"], &too_many);
+    let too_large = ["-m 5000: ", "make 20001 tasks", "-m 4999 at most"];
+    refused(&["forkstorm", "--", "-l", "9999", "-m", "5000"], &too_large);
+    refused(&["yield", "--", "--op-cost", "-1us"], &["'-1us'", "--op-cost", "cannot be negative"]);
+    refused(&["yield", "--", "-l", "-5"], &["'-5'", "-l", "from 1 to 1000000000"]);
     refused(&["schbench", "--duration", "5s", "--", "-r", "6"], &["-r 6s", "--duration 5s"]);
     refused(&["hogs", "--", "-t", "5h"], &["-t", "'5h'", "unknown unit"]);
     refused(&["hackbench", "--repeat", "0"], &["--repeat", "'0'", "from 1 to 1000"]);
     refused(&["pipe", "--repeat", "2", "--seed", "18446744073709551615"], &["--seed", "2 seeds"]);
+}
+
+/// Options of a mix without the `--` before them: what is missing is said.
+#[test]
+fn options_of_a_mix_come_after_two_dashes() {
+    let tip = "options of the mix come after `--`: slicelab run --mix hackbench -- -g 4";
+    refused(&["hackbench", "-g", "4"], &["'-g'", tip]);
+    refused(&["hackbench", "--smp", "2", "--groups", "4"], &["'--groups'", "come after `--`"]);
+    // Elsewhere it would mislead.
+    for others in [&["run", "--hgos", "2"][..], &["run", "--mix", "pipe", "--hgos", "2", "--"]] {
+        let (code, _, text) = said(others);
+        assert_eq!(code, Some(2));
+        assert!(!text.contains("come after"), "{text}");
+    }
 }
 
 #[test]

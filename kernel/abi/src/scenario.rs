@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"SLICELAB";
 /// Version of the scenario's encoding and of the records; both sides must agree.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 const HEADER_LEN: usize = 20;
 static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
@@ -123,6 +123,8 @@ pub struct TaskSpec {
     pub program: u32,
     /// The pool that it waits in until it is spawned; at work from the start without one.
     pub pool: Option<u32>,
+    /// Whether the run does not wait for its end: it is over once all others have ended.
+    pub is_background: bool,
 }
 
 /// Linux's scheduling policies, as far as there are any here.
@@ -321,6 +323,7 @@ mod tests {
                 affinity: CpuSet::first(2),
                 program: 0,
                 pool: None,
+                is_background: true,
             }],
         }
     }

@@ -13,7 +13,8 @@ pub(crate) fn sleep_until(task: &'static Task, at_ns: u64) {
         }
         sleeps
     });
-    if sleeps {
-        block(task);
+    match sleeps {
+        true => block(task),
+        false => task.account.lock().pass_wait(at_ns),
     }
 }

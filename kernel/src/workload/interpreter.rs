@@ -22,7 +22,7 @@ pub(crate) extern "C" fn task_entry() -> ! {
     let task = task::by_id(id);
     loop {
         Interpreter::new(task).run();
-        progress::ended();
+        progress::ended(task);
         sched::exit(task, || pool::give_back(task));
         assert!(task.pool.is_some(), "task {id} runs after its end");
     }

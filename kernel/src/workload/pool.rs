@@ -42,8 +42,9 @@ pub(super) fn spawn(number: u32) {
     let free = get(number).lock().free.pop();
     match free {
         Some(id) => {
-            progress::starts();
-            sched::spawn(task::by_id(id));
+            let task = task::by_id(id);
+            progress::starts(task);
+            sched::spawn(task);
         }
         // Relaxed: a count that is read after the run.
         None => {

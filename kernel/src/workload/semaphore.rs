@@ -5,6 +5,7 @@
 
 use super::line::{self, Line};
 use crate::arch::ThisCpu;
+use crate::cpu;
 use crate::task::Task;
 use abi::record::Waits;
 use alloc::boxed::Box;
@@ -33,6 +34,9 @@ pub(super) fn wait(number: u32, task: &'static Task) {
         let mut semaphore = get(number).lock();
         if semaphore.count > 0 {
             semaphore.count -= 1;
+            drop(semaphore);
+            let now = cpu::this().local.with(|local| local.time.now());
+            task.account.lock().pass_wait(now);
             return;
         }
         semaphore.waiters.push(task);

@@ -25,6 +25,10 @@ pub(super) fn advance(number: u32, epoch_ns: u64, period_ns: u64, late: Late, no
     let next = match late {
         Late::Restart => planned.max(now_ns),
         Late::CatchUp => planned,
+        Late::Skip => {
+            let missed_ns = now_ns.saturating_sub(planned);
+            planned + missed_ns.next_multiple_of(period_ns.max(1))
+        }
     };
     timer.next_ns = Some(next);
     next

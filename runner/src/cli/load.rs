@@ -74,6 +74,7 @@ impl LoadArgs {
     /// # Errors
     /// A time out of range.
     pub fn workload(&self, mut load: Workload) -> Result<Workload, Refusal> {
+        let beside = load.tasks().len();
         load.hogs(self.hogs);
         for &(count, run_ns, sleep_ns) in &self.bursts {
             load.bursts(count, run_ns, sleep_ns)?;
@@ -89,6 +90,10 @@ impl LoadArgs {
         }
         if let Some(how) = self.crash {
             load.crash(how, CRASH_AFTER_NS);
+        }
+        if !load.goals.is_empty() {
+            // What was to be done is done when the mix has done it, whatever runs beside it.
+            load.background_from(beside);
         }
         let tasks = load.tasks().len();
         let lists = [

@@ -50,7 +50,13 @@ pub struct Cli {
 impl Cli {
     /// Reads the command line of this process; what is wrong with it ends the process.
     pub fn from_command_line() -> Self {
-        Self::from_words(std::env::args_os()).unwrap_or_else(|error| error.exit())
+        Self::from_words(std::env::args_os()).unwrap_or_else(|error| {
+            let Some(tip) = mix_tip(&error) else { error.exit() };
+            // Nothing is left to be told to whoever closed stderr.
+            let _ = error.print();
+            anstream::eprintln!("{tip}");
+            std::process::exit(error.exit_code())
+        })
     }
 
     /// Reads the words of a `run`, which is none of this process.
@@ -126,6 +132,22 @@ pub enum Command {
     /// Boot a kernel that is already built: the cargo runner of the bare-metal target
     #[command(hide = true)]
     Boot(BootArgs),
+}
+
+/// What may be wrong with a command line that clap has refused: options of a mix stand among those of
+/// `run`. None if it is something else.
+fn mix_tip(error: &clap::Error) -> Option<String> {
+    let arguments: Vec<_> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let has = |word: &str| arguments.iter().any(|argument| argument == word);
+    if error.kind() != ErrorKind::UnknownArgument || !has("--mix") || has("--") {
+        return None;
+    }
+    let unknown = error.get(clap::error::ContextKind::InvalidArg)?.to_string();
+    let at = arguments.iter().position(|argument| argument.starts_with(&unknown))?;
+    let (before, after) = arguments.split_at(at);
+    let line = format!("slicelab {} -- {}", before.join(" "), after.join(" "));
+    Some(format!("  tip: options of the mix come after `--`: {line}"))
 }
 
 /// Flags of `slices`.
@@ -362,5 +384,26 @@ impl BootArgs {
         experiment.host.kernel = Some(self.elf.clone());
         experiment.host.verbose = true;
         Ok(experiment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tasks of the load flags run until the work of a mix is done, and as long as one that runs
+    /// for a time.
+    #[test]
+    fn load_flags_beside_a_mix_are_its_background() {
+        for (mix, is_background) in [("pipe", true), ("context_switch1", false)] {
+            let words = ["run", "--mix", mix, "--hogs", "2"].map(str::to_owned);
+            let run = Cli::run_from_words(&words).expect("fine");
+            let mix = run.mix().expect("fine");
+            let experiment = run.experiment(mix.as_ref()).expect("fine");
+            let tasks = experiment.workload.tasks();
+            assert!(tasks[..2].iter().all(|task| !task.is_background));
+            assert!(tasks[2..].iter().all(|task| task.is_background == is_background));
+            assert_eq!(tasks.len(), 4);
+        }
     }
 }

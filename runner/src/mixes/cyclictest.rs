@@ -1,6 +1,8 @@
 //! cyclictest of rt-tests: threads that sleep for an interval and see how late they wake.
 //!
-//! Each interval begins when the thread goes to sleep, so every sample is one real wake-up.
+//! Wake-ups are planned ahead, every interval from the start of the run (`clock_nanosleep` with
+//! `TIMER_ABSTIME`): a thread that is late has less time to sleep, and one that is later than an
+//! interval leaves out what it missed.
 
 use super::{
     Built, Machine, Mix, check_tasks,
@@ -14,13 +16,16 @@ use crate::{
     records::Records,
     workload::{Better, Reading, Stat, Workload},
 };
-use abi::{Histogram, Op, program::Since};
+use abi::{
+    Histogram, Op,
+    program::{Late, Since},
+};
 use clap::Args;
 use std::fmt::Write;
 
 const DEFAULT_NS: u64 = 10_000_000_000;
 
-/// cyclictest: threads sleep for an interval and see how late they wake
+/// cyclictest: threads sleep until the next of their intervals and see how late they wake
 #[derive(Args, Debug)]
 pub(super) struct Cyclictest {
     /// Threads
@@ -78,11 +83,13 @@ impl Mix for Cyclictest {
             let loops = if self.loops == 0 { fitting.max(1) } else { self.loops };
             longest_ns = longest_ns.max(loops.saturating_mul(interval_us * 1_000));
             let (latencies, last) = (load.shared.histogram(), load.shared.histogram());
+            let timer = load.shared.timer();
             let thread = Thread { task: number, interval_us, latencies, last };
             let mut program = Sequence::new(op_cost_ns);
             let measure = |histogram| Op::Measure { since: Since::Wakeup, histogram };
             let wakes = |body: &mut Sequence| {
-                body.call(Op::Sleep(interval_us * 1_000)).then(measure(latencies));
+                body.call(Op::Timer { timer, period_ns: interval_us * 1_000, late: Late::Skip });
+                body.then(measure(latencies));
             };
             program.times(loops - 1, wakes);
             wakes(&mut program);

@@ -3,7 +3,7 @@
 //! Children wait in a pool; one that has ended can be started again as a new task.
 
 use super::{
-    Built, Machine, Mix, check_tasks,
+    Built, Machine, Mix,
     finish::Finish,
     options::{time, within},
     sequence::Sequence,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::Refusal,
-    workload::{Better, Reading, Workload},
+    workload::{Better, MAX_TASKS, Reading, Workload},
 };
 use abi::Op;
 use clap::Args;
@@ -49,7 +49,25 @@ impl Mix for Forkstorm {
     fn build(self, _machine: &Machine, load: &mut Workload) -> Result<Built, Refusal> {
         let Self { fork: parents, loops, run: run_ns, .. } = self;
         let batch = self.fork_max.min(loops);
-        check_tasks("-m", self.fork_max, parents * (1 + SPARE * batch))?;
+        let each = 1 + SPARE * batch;
+        if each > MAX_TASKS as u64 {
+            let reason = format!(
+                "a parent and the pool of its children make {each} tasks; at most {MAX_TASKS} \
+                 are possible, so -m {} at most",
+                (MAX_TASKS as u64 - 1) / SPARE
+            );
+            return Err(Refusal::new("-m", self.fork_max, reason));
+        }
+        if parents * each > MAX_TASKS as u64 {
+            let reason = format!(
+                "{parents} parents with a pool of {} children each make {} tasks; at most \
+                 {MAX_TASKS} are possible, so -f {} at most, or a lower -m",
+                each - 1,
+                parents * each,
+                MAX_TASKS as u64 / each,
+            );
+            return Err(Refusal::new("-f", parents, reason));
+        }
         let finish = Finish::of(load, parents);
         let ended = load.shared.counter();
         load.measure("children", "children", Better::Higher, Reading::Counter(ended), 1.0);

@@ -38,9 +38,9 @@ fn command<M: Mix>() -> Command {
         .disable_help_flag(true)
         .max_term_width(100)
         .arg(help);
-    // A number below zero is a bad value and not an unknown option.
+    // What is below zero, with a unit or without, is a bad value and not an unknown option.
     command.mut_args(|arg| match arg.get_action().takes_values() {
-        true => arg.allow_negative_numbers(true),
+        true => arg.allow_hyphen_values(true),
         false => arg,
     })
 }

@@ -1,6 +1,6 @@
 //! CPUs for message threads and for workers, as schbench's `-M` and `-W` name them.
 
-use crate::{cli, error::Refusal};
+use crate::{cli, error::Refusal, workload::machine_has};
 use abi::{CpuSet, MAX_CPUS};
 
 /// Where threads may run.
@@ -38,6 +38,13 @@ pub(super) fn resolve(
         Some(Pins::Cpus(cpus)) => Some(cpus),
         _ => None,
     };
+    let there = CpuSet::first(cpus as usize);
+    for (flag, pins) in [("-M", messengers), ("-W", workers)] {
+        let missing = listed(pins).and_then(|set| set.iter().find(|&cpu| !there.contains(cpu)));
+        if let Some(cpu) = missing {
+            return Err(Refusal::new(flag, cpu, machine_has(cpus)));
+        }
+    }
     if ![messengers, workers].contains(&Some(Pins::Auto)) {
         return Ok((listed(messengers).map(|cpus| cpus.iter().collect()), listed(workers)));
     }
@@ -71,5 +78,15 @@ mod tests {
         assert!(resolve(None, Some(Pins::Auto), 4, 4).is_err());
         let listed = Some(Pins::Cpus(CpuSet::only(2)));
         assert_eq!(resolve(listed, None, 4, 4), Ok((Some(vec![2]), None)));
+    }
+
+    #[test]
+    fn cpus_that_are_not_there_are_refused_by_their_flag() {
+        let listed = Some(Pins::Cpus([1, 2].into_iter().collect()));
+        let message = |messengers, workers| resolve(messengers, workers, 1, 2).unwrap_err();
+        let expected = "-M 2: the machine has cpu0 to cpu1; raise --smp";
+        assert_eq!(message(listed, None).to_string(), expected);
+        assert!(message(None, listed).to_string().starts_with("-W 2: "));
+        assert!(message(Some(Pins::Auto), listed).to_string().starts_with("-W 2: "));
     }
 }

@@ -116,10 +116,10 @@ impl Mix for Schbench {
             task.pin =
                 message_cpus.as_ref().map(|cpus| CpuSet::only(cpus[number as usize % cpus.len()]));
             for worker in 0..workers {
-                let marks = [load.shared.mark(), load.shared.mark()];
+                let begins = load.shared.mark();
                 let mut program = Sequence::new(op_cost_ns);
                 program.forever(|body| {
-                    self.request(body, [asked, handed], marks, first_lock, figures);
+                    self.request(body, [asked, handed], begins, first_lock, figures);
                 });
                 let task = load.add(format!("worker{number}.{worker}"), program.program());
                 task.pin = worker_cpus;
@@ -137,13 +137,14 @@ impl Schbench {
         &self,
         body: &mut Sequence,
         [asked, handed]: [u32; 2],
-        [asks, begins]: [u32; 2],
+        begins: u32,
         first_lock: u32,
         figures: Figures,
     ) {
-        let measure = |mark, histogram| Op::Measure { since: Since::Mark(mark), histogram };
-        body.run(0).call(Op::Mark(asks)).then(Op::SemPost(asked)).then(Op::SemWait(handed));
-        body.then(measure(asks, figures.wakeups));
+        let measure = |since, histogram| Op::Measure { since, histogram };
+        body.call(Op::SemPost(asked)).then(Op::SemWait(handed));
+        // From the message thread's answer on, as schbench has it.
+        body.then(measure(Since::Wakeup, figures.wakeups));
         if !self.calibrate {
             body.then(Op::Mark(begins));
         }
@@ -161,7 +162,7 @@ impl Schbench {
         if locks {
             body.then(Op::UnlockThisCpu);
         }
-        body.then(measure(begins, figures.latencies));
+        body.then(measure(Since::Mark(begins), figures.latencies));
         body.then(Op::Count { counter: figures.requests, by: 1 });
     }
 

@@ -39,6 +39,8 @@ pub struct Task {
     pub program: Program,
     /// The pool in which it waits to be spawned, if it does not begin by itself.
     pub pool: Option<u32>,
+    /// Whether the run does not wait for its end.
+    pub is_background: bool,
 }
 
 /// All tasks of a scenario.
@@ -80,6 +82,7 @@ impl Workload {
             pin: None,
             program,
             pool: None,
+            is_background: false,
         });
         self.tasks.last_mut().expect("one was added just now")
     }
@@ -102,6 +105,13 @@ impl Workload {
     /// Gives the tasks their CPUs in order; `None` means all.
     pub fn pins(&mut self, values: &[Option<CpuSet>]) {
         self.apply(values, |task, &pin| task.pin = pin);
+    }
+
+    /// Lets the run end without the tasks from this one on.
+    pub fn background_from(&mut self, first: usize) {
+        for task in &mut self.tasks[first..] {
+            task.is_background = true;
+        }
     }
 
     fn apply<T>(&mut self, values: &[T], set: impl Fn(&mut Task, &T)) {
@@ -153,14 +163,7 @@ impl Workload {
             return Err(Refusal::new(
                 "--pin",
                 cpu,
-                format!(
-                    "task {} is to run on cpu{cpu}, the machine has {}; raise --smp",
-                    task.name,
-                    match cpus {
-                        1 => "only cpu0".to_owned(),
-                        _ => format!("cpu0 to cpu{}", cpus - 1),
-                    }
-                ),
+                format!("task {} is to run on cpu{cpu}, {}", task.name, machine_has(cpus)),
             ));
         }
         if affinity.is_empty() {
@@ -176,7 +179,16 @@ impl Workload {
             affinity,
             program,
             pool: task.pool,
+            is_background: task.is_background,
         })
+    }
+}
+
+/// What to say of a CPU that a machine with so many does not have.
+pub(crate) fn machine_has(cpus: u32) -> String {
+    match cpus {
+        1 => "the machine has only cpu0; raise --smp".to_owned(),
+        _ => format!("the machine has cpu0 to cpu{}; raise --smp", cpus - 1),
     }
 }
 

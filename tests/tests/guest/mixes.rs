@@ -1,7 +1,7 @@
 //! Built-in mixes: how often each thing happens is known beforehand, and under the virtual clock
 //! so is when.
 
-use abi::record::Ending;
+use abi::{CpuSet, record::Ending, scenario::Policy};
 use runner::{
     Config, RunResult,
     expect::Verdict,
@@ -90,6 +90,8 @@ fn schbench_counts_requests() {
     );
     assert!(lines[14].starts_with(&format!("\t* 50.0th: {}", 3 * each)), "{text}");
     assert_eq!(lines[17], format!("average rps: {}.00", 3 * each));
+    // Counted from the answer, not from when they asked: nobody is in the way.
+    assert_eq!(value(&result, "wakeup_latency_p99"), 0.0);
 }
 
 /// More workers than CPUs: a lock of the CPU is waited for, and nothing is stuck.
@@ -172,6 +174,46 @@ fn cyclictest_is_on_time_on_an_idle_cpu() {
         "T: 0 (    1) P: 0 I:1000 C:    100 Min:      0 Act:    0 Avg:    0 Max:       0\n\
          T: 1 (    2) P: 0 I:1500 C:    100 Min:      0 Act:    0 Avg:    0 Max:       0\n"
     );
+}
+
+/// A thread beside tasks that compute waits for its turn, and comes late by whole ticks. Its wake-ups
+/// stay where they were planned, at whole intervals from the start: what it takes to go to sleep,
+/// 50 times, moves none of them.
+#[test]
+fn cyclictest_keeps_to_its_plan() {
+    let options = ["-i", "1000", "-l", "50", "--op-cost", "216ns"].map(str::to_owned);
+    let prepared = mixes::prepare("cyclictest", &options, &Machine::small()).expect("fine");
+    let mut experiment = prepared.experiment(Config::default());
+    experiment.workload.hogs(3);
+    experiment.workload.background_from(1);
+    // It does not preempt, and its deadlines are later than theirs.
+    experiment.workload.policies(&[Policy::Batch, Policy::Normal]);
+    experiment.workload.slices(&[Some(20 * MS), Some(4 * MS)]);
+    let result = run_passing(&experiment);
+    let all = result.records.histograms[1].histogram();
+    assert_eq!((all.moments().count, all.moments().min), (50, 4 * MS), "a slice of somebody else");
+    assert_eq!((all.moments().sum as u64 % MS, all.moments().max % MS), (0, 0));
+    // It first runs when each hog has had its slice, at 12 ms, and leaves 12 intervals out. Who is L
+    // ms late then has missed L intervals and sleeps to the end of the next.
+    let late_ns = all.moments().sum as u64;
+    assert_eq!(result.records.total.elapsed_ns, 12 * MS + 50 * MS + late_ns);
+}
+
+/// What runs beside work that is to be done does not keep the run up.
+#[test]
+fn a_run_ends_with_the_work_of_its_mix() {
+    let options = ["-l", "10", "--op-cost", "20us"].map(str::to_owned);
+    let machine = Machine { cpus: 2, ..Machine::small() };
+    let prepared = mixes::prepare("pipe", &options, &machine).expect("fine");
+    let mut experiment = prepared.experiment(Config { cpus: 2, ..Config::default() });
+    experiment.workload.hogs(1);
+    experiment.workload.background_from(2);
+    experiment.workload.pins(&[0, 0, 1].map(|cpu| Some(CpuSet::only(cpu))));
+    let result = run_passing(&experiment);
+    // Four operations of 20 us each round trip, on a CPU of the pair's own.
+    assert_eq!(result.records.total.ending, Ending::Done);
+    assert_eq!(result.records.total.elapsed_ns, 10 * 80 * US);
+    assert_eq!(task(&result, "hog0").counters.runtime_ns, 800 * US);
 }
 
 /// Parts that meet after each pass: undisturbed, a pass takes its bytes by the bandwidth.

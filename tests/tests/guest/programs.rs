@@ -141,10 +141,13 @@ fn a_message_larger_than_the_pipe_goes_through_in_parts() {
     assert!(task(&result, "reader").counters.block > 10);
 }
 
-/// 15 ms of work in periods of 10 ms, then none: what was missed is forgotten or made up for.
+/// 15 ms of work in periods of 10 ms, then none: what was missed is forgotten, made up for or left
+/// out.
 #[test]
-fn late_timers_restart_or_catch_up() {
-    for (late, end_ns) in [(Late::Restart, 75 * MS), (Late::CatchUp, 60 * MS)] {
+fn late_timers_restart_catch_up_or_skip() {
+    for (late, end_ns) in
+        [(Late::Restart, 75 * MS), (Late::CatchUp, 60 * MS), (Late::Skip, 90 * MS)]
+    {
         let result = run_done(1, |load| {
             let timer = load.shared.timer();
             let tick = Op::Timer { timer, period_ns: 10 * MS, late };
@@ -152,7 +155,8 @@ fn late_timers_restart_or_catch_up() {
                 Op::Run(15 * MS),
                 tick,
                 repeat(3, 0),
-                // At 45 ms, with timers that stand at 45 ms or at 30 ms.
+                // At 45 ms, with timers that stand at 45 ms or at 30 ms; the one that skips has slept
+                // from 15 to 20, 35 to 40 and 55 to 60 ms, and stands there.
                 tick,
                 repeat(3, 3),
             ];

@@ -160,6 +160,8 @@ pub enum Late {
     Restart,
     /// The periods go on as they were planned, and the task runs through those it missed.
     CatchUp,
+    /// The periods go on as they were planned, and those that were missed are left out.
+    Skip,
 }
 
 /// From where a time is measured.
@@ -171,6 +173,7 @@ pub enum Since {
     Epoch,
     /// The time in a mark; nothing is measured before it is set.
     Mark(u32),
-    /// The last time that the task was woken.
+    /// The last time that the task was woken. If it had no need to wait for a semaphore, the time
+    /// at which it asked; for a timer, the time that had passed.
     Wakeup,
 }
