@@ -75,7 +75,7 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     pub fn put_curr(&mut self, now: u64) {
         self.charge(now);
         if let Some(running) = self.running.take() {
-            self.insert(running.id);
+            self.hang(running.id);
         }
     }
 
