@@ -1,8 +1,8 @@
 //! The trace: what this CPU does, written into a ring that the host reads in guest memory.
 //!
 //! Each CPU writes its own ring, with interrupts off, so there is nothing to lock: a record takes
-//! a bounded number of instructions (about 40), whatever the ring holds and whether or not
-//! anybody reads it. [`abi::trace::ring`] has the layout and what the order of the stores means.
+//! a bounded number of instructions (50 on average, a look at the lag included), whatever
+//! the ring holds and whether or not anybody reads it. [`abi::trace::ring`] has the layout and what the order of the stores means.
 //!
 //! Nothing here reads a clock: a record carries the time at which its CPU acts, which whoever
 //! writes it has looked up anyway. Asking once more might move time on.

@@ -7,6 +7,8 @@ mod latency;
 mod map;
 mod selection;
 mod summary;
+#[cfg(test)]
+mod tests;
 mod timehist;
 
 use crate::{
@@ -32,13 +34,22 @@ pub(crate) use timehist::Columns;
 pub(crate) fn show(arguments: &ShowArgs) -> Result<u8, Error> {
     let trace = open(&arguments.file)?;
     let selection = Selection::new(&trace, arguments)?;
-    to_target(Path::new("-"), |out| match arguments.view() {
-        ShowView::Timehist(columns) => timehist::print(&trace, &selection, columns, out),
-        ShowView::Summary => summary::print(&trace, &selection, out),
-        ShowView::Latency => latency::print(&trace, &selection, out),
-        ShowView::Map => map::print(&trace, &selection, out),
-    })?;
+    to_target(Path::new("-"), |out| print(&trace, &selection, arguments.view(), out))?;
     Ok(0)
+}
+
+fn print(
+    trace: &Trace,
+    selection: &Selection,
+    view: ShowView,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    match view {
+        ShowView::Timehist(columns) => timehist::print(trace, selection, columns, out),
+        ShowView::Summary => summary::print(trace, selection, out),
+        ShowView::Latency => latency::print(trace, selection, out),
+        ShowView::Map => map::print(trace, selection, out),
+    }
 }
 
 /// Writes a trace in another format.

@@ -99,6 +99,23 @@ fn default_slots(cpus: u32) -> u32 {
     (1 << fair.ilog2()).min(1 << 16)
 }
 
+/// A trace of such a run with these blocks of CPU and records, each the first of its CPU.
+#[cfg(test)]
+pub(crate) fn example(
+    description: &Description,
+    blocks: &[(u32, &[abi::trace::Record])],
+) -> read::Trace {
+    use drain::Sink;
+    let mut bytes = Vec::new();
+    let whole = "a Vec takes everything";
+    let mut writer = write::Writer::new(&mut bytes, description).expect(whole);
+    for &(cpu, records) in blocks {
+        writer.take(cpu, 0, records).expect(whole);
+    }
+    writer.close(None, &vec![0; description.cpus as usize]).expect(whole);
+    read::Trace::from_bytes(bytes).expect("it is a trace")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
