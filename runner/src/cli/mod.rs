@@ -103,7 +103,7 @@ pub enum Command {
     Jitter(JitterArgs),
     /// Write results as one HTML page with tables and figures
     Report(ReportArgs),
-    /// Set results side by side in the table that kernel developers post: [pct imp](CV)
+    /// Set results side by side in the table that kernel developers post, with improvements and CVs
     Compare(CompareArgs),
     /// Run a grid of scenarios, several at once; goes on where an interrupted one stopped
     Sweep(SweepArgs),
