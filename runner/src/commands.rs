@@ -62,6 +62,7 @@ fn run(arguments: &RunArgs) -> Result<u8, Error> {
     let output = Output {
         json: arguments.json.as_deref(),
         page: arguments.report.as_deref(),
+        trace: arguments.trace.trace.as_deref(),
         mix,
         times: arguments.repeat,
         command: &arguments.command,
@@ -78,13 +79,18 @@ fn tell(usage: &clap::Error) -> Result<u8, Error> {
 fn boot(arguments: &BootArgs) -> Result<u8, Error> {
     let experiment = arguments.experiment()?;
     let json = arguments.run.json.as_deref();
-    run_and_report(&experiment, &Output { json, page: None, mix: None, times: 1, command: &[] })
+    run_and_report(
+        &experiment,
+        &Output { json, page: None, trace: None, mix: None, times: 1, command: &[] },
+    )
 }
 
 /// What is made of a run.
 struct Output<'a> {
     json: Option<&'a Path>,
     page: Option<&'a Path>,
+    /// What was recorded beside.
+    trace: Option<&'a Path>,
     mix: Option<mixes::Prepared>,
     /// How many seeds.
     times: u32,
@@ -95,7 +101,7 @@ struct Output<'a> {
 fn run_and_report(experiment: &Experiment, output: &Output<'_>) -> Result<u8, Error> {
     experiment.plan()?;
     let sink = JsonSink::prepare(output.json)?;
-    let page = Sink::prepare("--report", output.page)?;
+    let page = output.page.map(|path| Sink::prepare("--report", Some(path))).transpose()?;
     let repeat::Finished { results, error } = repeat::run(experiment, output.times)?;
     // What finished is worth having, whatever ended the rest.
     if let (Some(mut document), Some(first)) =
@@ -104,7 +110,10 @@ fn run_and_report(experiment: &Experiment, output: &Output<'_>) -> Result<u8, Er
         document.command = output.command.to_vec();
         let to_stderr = sink.is_stdout();
         sink.write(&document)?;
-        page.write(page::of_run(&document).as_bytes())?;
+        if let Some(page) = page {
+            let trace = output.trace.filter(|_| output.times == 1);
+            page.write(page::of_run(&document, trace)?.as_bytes())?;
+        }
         if let Some(mix) = &output.mix {
             print_originals(mix, &results, to_stderr)?;
             if !experiment.host.quiet {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Flags of `report`.
 #[derive(Args, Debug)]
 pub struct ReportArgs {
-    /// Result documents (`--json` files) and results of sweeps (.jsonl)
+    /// Result documents (`--json` files), results of sweeps (.jsonl) and traces (`--trace` files)
     #[arg(value_name = "RESULT", required = true)]
     pub results: Vec<PathBuf>,
     /// The page to write (`-`: to stdout)

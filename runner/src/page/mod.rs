@@ -9,6 +9,7 @@ mod plot;
 mod question;
 mod run;
 mod sweep;
+mod trace;
 
 use crate::{
     cli::ReportArgs,
@@ -16,6 +17,7 @@ use crate::{
     report::{Document, Sink},
     results::{Content, Outcome, Question},
     sweep::Results,
+    trace::read::{Fault, Trace, TraceError},
 };
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
@@ -39,9 +41,22 @@ pub(crate) fn execute(arguments: &ReportArgs) -> Result<u8, Error> {
     Ok(0)
 }
 
-/// The page of a run that has just ended.
-pub(crate) fn of_run(document: &Document) -> String {
-    page(&[run::section("result", document)])
+/// The page of a run that has just ended, with its trace where one was recorded.
+///
+/// # Errors
+/// The trace cannot be read.
+pub(crate) fn of_run(document: &Document, trace: Option<&Path>) -> Result<String, Refusal> {
+    let mut section = run::section("result", document);
+    if let Some(path) = trace {
+        let figures = trace::figures(&open(path)?);
+        section.body = html! { (section.body) h2 { "Timeline" } (figures) };
+    }
+    Ok(page(&[section]))
+}
+
+fn open(path: &Path) -> Result<Trace, Refusal> {
+    Trace::open(path)
+        .map_err(|error| Refusal::new("result", path.display(), error.cause.to_string()))
 }
 
 /// The page of an answer to a question, as its document has it.
@@ -60,6 +75,17 @@ fn section(path: &Path) -> Result<Section, Refusal> {
     if path.extension() == Some(OsStr::new("jsonl")) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         return Ok(sweep::section(&name, &Results::read(path)?));
+    }
+    match Trace::open(path) {
+        Ok(trace) => {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            return Ok(trace::section(&name, &trace));
+        }
+        // What cannot be read at all is reported as the result that it may be.
+        Err(TraceError { cause: Fault::NotATrace | Fault::Io(_), .. }) => {}
+        Err(TraceError { cause, .. }) => {
+            return Err(Refusal::new("result", path.display(), cause.to_string()));
+        }
     }
     Outcome::read(path).map(|outcome| outcome_section(&outcome))
 }

@@ -28,17 +28,22 @@ pub(super) fn figure(title: &str, caption: &str, keys: &[Key], drawing: &Drawing
         figure {
             figcaption { strong { (title) } (caption) }
             @if !keys.is_empty() {
-                ul.legend { @for key in keys {
-                    @let colour = format!("var({})", key.ink.variable());
-                    li {
-                        @if key.is_cross { i.cross style={ "color:" (colour) } { "\u{d7}" } }
-                        @else { i style={ "background:" (colour) } {} }
-                        (key.name)
-                    }
-                } }
+                ul.legend { @for key in keys { (self::key(key)) } }
             }
             div.wide { (PreEscaped(&drawing.wide)) }
             div.narrow { (PreEscaped(&drawing.narrow)) }
+        }
+    }
+}
+
+/// An entry of a legend.
+pub(super) fn key(key: &Key) -> Markup {
+    let colour = format!("var({})", key.ink.variable());
+    html! {
+        li {
+            @if key.is_cross { i.cross style={ "color:" (colour) } { "\u{d7}" } }
+            @else { i style={ "background:" (colour) } {} }
+            (key.name)
         }
     }
 }

@@ -202,6 +202,40 @@ pub(super) fn points(
     })
 }
 
+/// Lines over time, each a list of points in ms.
+pub(super) fn lines(
+    title: &str,
+    axes: Axes<'_>,
+    series: &[(Ink, Vec<(f64, f64)>)],
+    format: &dyn Fn(f64) -> String,
+) -> Drawing {
+    let all = || series.iter().flat_map(|(_, points)| points.iter().copied());
+    let bounds = |of: fn((f64, f64)) -> f64| {
+        let (low, high) = all()
+            .map(of)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        if low < high { (low, high) } else { (low.min(0.0), low.max(0.0) + 1.0) }
+    };
+    let ((x_low, x_high), (y_low, y_high)) = match all().next() {
+        Some(_) => (bounds(|point| point.0), bounds(|point| point.1)),
+        None => ((0.0, 1.0), (0.0, 1.0)),
+    };
+    let margin = (y_high - y_low) * 0.05;
+    both(title, &|area, size| {
+        let x_labels = if size.width < 500 { 4 } else { 8 };
+        let y = (y_low - margin, y_high + margin);
+        let mut chart =
+            coordinates(area, size, axes, (x_low, x_high), y, x_labels, &|value| format(*value))?;
+        for (ink, points) in series {
+            chart.draw_series(LineSeries::new(
+                points.iter().copied(),
+                ink.rgb().stroke_width(if size.width < 500 { 1 } else { 2 }),
+            ))?;
+        }
+        Ok(())
+    })
+}
+
 /// Axes with numbers.
 fn coordinates<'a>(
     area: &Area<'a>,

@@ -21,6 +21,8 @@ mod write;
 
 pub use drain::RingError;
 pub use format::{Closing, Description, RingTotal, TaskDescription};
+#[cfg(test)]
+pub(crate) use write::file_of;
 
 use std::{
     ops::RangeInclusive,

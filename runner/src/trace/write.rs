@@ -73,3 +73,13 @@ impl<W: Write> Sink for Writer<W> {
         written
     }
 }
+
+/// A whole file of these records of one CPU, for tests of what reads files.
+#[cfg(test)]
+pub(crate) fn file_of(description: &Description, records: &[Record]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, description).expect("a Vec takes everything");
+    writer.take(0, 0, records).expect("a Vec takes everything");
+    writer.close(None, &[0]).expect("a Vec takes everything");
+    bytes
+}
