@@ -32,6 +32,9 @@ use std::{
     time::Duration,
 };
 
+/// How the temporary folder of each guest begins.
+pub(crate) const FOLDER_PREFIX: &str = "slicelab-";
+
 /// How a guest is run on this host; none of it changes what is simulated.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
@@ -216,7 +219,7 @@ impl Experiment {
             None => kernel_image::build(self.host.quiet)?,
         };
         let folder = tempfile::Builder::new()
-            .prefix("slicelab-")
+            .prefix(FOLDER_PREFIX)
             .tempdir()
             .map_err(SetupError::system("make a temporary folder"))?;
         let image = folder.path().join("scenario");

@@ -39,7 +39,7 @@ pub fn build(quiet: bool) -> Result<PathBuf, Error> {
     if let Some(path) = built.as_ref() {
         return Ok(path.clone());
     }
-    let target_dir = workspace().join("target/guest");
+    let target_dir = target_dir();
     run_cargo(&target_dir, quiet)?;
     let path = target_dir.join(TARGET).join("release/kernel");
     Ok(built.insert(found(&path, "the build")?).clone())
@@ -56,6 +56,11 @@ pub fn existing(path: &Path) -> Result<PathBuf, Error> {
 /// The workspace this runner was built from.
 pub fn workspace() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// Where cargo puts the kernel and what it is made of.
+pub(crate) fn target_dir() -> PathBuf {
+    workspace().join("target/guest")
 }
 
 fn found(path: &Path, source_of_path: &'static str) -> Result<PathBuf, Error> {

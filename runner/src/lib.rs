@@ -13,8 +13,8 @@
 //!        guest memory -> trace (a file) -> show, and the formats of others' viewers
 //! ```
 //!
-//! `slices` and `jitter` are questions: several experiments and one answer. `compare` starts nothing: it
-//! reads results back.
+//! `slices` and `jitter` are questions: several experiments and one answer; `sweep` is a grid of
+//! them. `compare` and `page` start nothing: they read results back.
 //!
 //! Invariants:
 //! 1. Nothing is started before everything that was asked for is known to be possible.
