@@ -8,7 +8,7 @@ use crate::{
     experiment::{Experiment, RunResult},
     jitter, listing,
     mixes::{self, OptionsError},
-    page, repeat,
+    page, questions, repeat,
     report::{self, JsonSink, Sink},
     show as traces, slices, sweep, topology,
 };
@@ -22,6 +22,7 @@ use std::path::Path;
 pub fn execute(cli: Cli) -> Result<u8, Error> {
     match cli.command.unwrap_or_else(|| Command::Slices(SlicesArgs::default())) {
         Command::Slices(arguments) => slices::execute(&arguments),
+        Command::ExtraTick(arguments) => questions::extra_tick(&arguments),
         Command::Run(arguments) => run(&arguments),
         Command::Jitter(arguments) => jitter::execute(&arguments),
         Command::Report(arguments) => page::execute(&arguments),

@@ -45,6 +45,7 @@ pub mod mixes;
 mod page;
 mod progress;
 pub mod qemu;
+mod questions;
 pub mod records;
 pub mod repeat;
 pub mod report;

@@ -11,28 +11,29 @@ mod sample;
 mod view;
 
 use crate::{
-    cli::CompareArgs,
+    cli::{CompareArgs, Statistic},
     error::{Error, Refusal},
     report::{self, JsonSink, Sink},
-    results::Outcome,
+    results::{Figure, Outcome},
     workload::Better,
 };
-use sample::Sample;
+pub(crate) use posted::interpretation;
+pub(crate) use sample::Sample;
 use serde::Serialize;
 use std::{ffi::OsStr, path::PathBuf};
 
 /// A base and what is compared with it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Comparison {
+pub(crate) struct Comparison {
     /// What it is called, where a file has several.
     #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
+    pub(crate) name: Option<String>,
     /// What the results are called, the base first.
-    results: Vec<String>,
+    pub(crate) results: Vec<String>,
     /// Settings that are not the same in all of them.
     settings: Vec<Setting>,
     /// In the order of the base.
-    tests: Vec<Test>,
+    pub(crate) tests: Vec<Test>,
     /// Figures that only some of them have.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<String>,
@@ -40,7 +41,7 @@ struct Comparison {
 
 /// A setting that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Setting {
+pub(crate) struct Setting {
     name: String,
     /// In the order of the results.
     values: Vec<Option<String>>,
@@ -48,22 +49,22 @@ struct Setting {
 
 /// Cases in one unit, of which one direction is better.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Test {
-    test: String,
-    units: String,
+pub(crate) struct Test {
+    pub(crate) test: String,
+    pub(crate) units: String,
     /// Nothing where it depends on what is wanted.
-    better: Option<Better>,
-    statistic: String,
-    cases: Vec<Case>,
+    pub(crate) better: Option<Better>,
+    pub(crate) statistic: String,
+    pub(crate) cases: Vec<Case>,
 }
 
 /// One figure in all results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Case {
-    case: String,
-    base: Sample,
+pub(crate) struct Case {
+    pub(crate) case: String,
+    pub(crate) base: Sample,
     /// In the order of the results.
-    new: Vec<Sample>,
+    pub(crate) new: Vec<Sample>,
 }
 
 /// Compares and prints.
@@ -93,6 +94,11 @@ pub(crate) fn execute(arguments: &CompareArgs) -> Result<u8, Error> {
         report::print(&text, to_stderr)?;
     }
     Ok(0)
+}
+
+/// The comparisons of a table in CSV that is part of this program.
+pub(crate) fn built_in(text: &str) -> Vec<Comparison> {
+    posted::parse(text.as_bytes()).expect("the table is part of this program")
 }
 
 /// What `--json` writes.
@@ -130,56 +136,38 @@ fn read(arguments: &CompareArgs) -> Result<Vec<Comparison>, Error> {
 }
 
 impl Comparison {
-    fn new(outcomes: &[Outcome], statistic: crate::cli::Statistic) -> Result<Self, Refusal> {
+    /// That of figures measured together: machines and what each gave, the base first.
+    pub(crate) fn of(
+        results: Vec<(String, Vec<Figure>)>,
+        statistic: impl Fn(&Figure) -> Statistic,
+    ) -> Self {
+        let (results, figures): (Vec<_>, Vec<_>) = results.into_iter().unzip();
+        let (tests, left_out) = tabulate(&figures, statistic);
+        Self { name: None, results, settings: Vec::new(), tests, left_out }
+    }
+
+    /// Adds a column of posted numbers, where the same cases were posted.
+    pub(crate) fn beside(&mut self, name: &str, posted: &Self) {
+        self.results.push(name.into());
+        for test in &mut self.tests {
+            let known = posted.tests.iter().find(|known| known.test == test.test);
+            for case in &mut test.cases {
+                let known = known.and_then(|test| test.cases.iter().find(|k| k.case == case.case));
+                case.new.push(known.map(|known| known.new[0].clone()).unwrap_or_default());
+            }
+        }
+    }
+
+    /// The tables as they are posted, without remarks.
+    pub(crate) fn tables(&self) -> String {
+        view::tables(self)
+    }
+
+    fn new(outcomes: &[Outcome], statistic: Statistic) -> Result<Self, Refusal> {
         let (base, news) = outcomes.split_first().expect("there are two at least");
         check_questions(base, news)?;
         let figures: Vec<_> = outcomes.iter().map(Outcome::figures).collect();
-        let (base_figures, new_figures) = figures.split_first().expect("as many as outcomes");
-        let mut tests: Vec<Test> = Vec::new();
-        let mut left_out = Vec::new();
-        for figure in base_figures {
-            let is_same = |other: &&crate::results::Figure| {
-                (&other.test, &other.case, &other.unit)
-                    == (&figure.test, &figure.case, &figure.unit)
-            };
-            let found: Vec<_> =
-                new_figures.iter().map(|figures| figures.iter().find(is_same)).collect();
-            if found.iter().all(Option::is_none) {
-                left_out.push(figure.case.clone());
-                continue;
-            }
-            let base = Sample::of(&figure.values, statistic);
-            let against = |values: Option<&crate::results::Figure>| match values {
-                Some(new) => Sample::of(&new.values, statistic).against(&base, figure.better),
-                None => Sample::default(),
-            };
-            let case = Case {
-                case: figure.case.clone(),
-                new: found.into_iter().map(against).collect(),
-                base: base.against(&base, figure.better),
-            };
-            let is_of = |test: &&mut Test| {
-                (&test.test, &test.units, test.better)
-                    == (&figure.test, &figure.unit, figure.better)
-            };
-            match tests.iter_mut().find(is_of) {
-                Some(test) => test.cases.push(case),
-                None => tests.push(Test {
-                    test: figure.test.clone(),
-                    units: figure.unit.clone(),
-                    better: figure.better,
-                    statistic: statistic.name().into(),
-                    cases: vec![case],
-                }),
-            }
-        }
-        for figure in new_figures.iter().flatten() {
-            let in_base =
-                base_figures.iter().any(|b| (&b.test, &b.case) == (&figure.test, &figure.case));
-            if !in_base && !left_out.contains(&figure.case) {
-                left_out.push(figure.case.clone());
-            }
-        }
+        let (tests, left_out) = tabulate(&figures, |_| statistic);
         if tests.is_empty() {
             let reason = format!("has no figure that {} has as well", base.name);
             return Err(Refusal::new("result", &news[0].name, reason));
@@ -187,6 +175,59 @@ impl Comparison {
         let results = outcomes.iter().map(|outcome| outcome.name.clone()).collect();
         Ok(Self { name: None, results, settings: differing(outcomes), tests, left_out })
     }
+}
+
+/// Sets the figures of results against those of the first; also the cases that only some have.
+fn tabulate(
+    figures: &[Vec<Figure>],
+    statistic: impl Fn(&Figure) -> Statistic,
+) -> (Vec<Test>, Vec<String>) {
+    let (base_figures, new_figures) = figures.split_first().expect("there is a base");
+    let mut tests: Vec<Test> = Vec::new();
+    let mut left_out = Vec::new();
+    for figure in base_figures {
+        let is_same = |other: &&Figure| {
+            (&other.test, &other.case, &other.unit) == (&figure.test, &figure.case, &figure.unit)
+        };
+        let found: Vec<_> =
+            new_figures.iter().map(|figures| figures.iter().find(is_same)).collect();
+        if found.iter().all(Option::is_none) {
+            left_out.push(figure.case.clone());
+            continue;
+        }
+        let statistic = statistic(figure);
+        let base = Sample::of(&figure.values, statistic);
+        let against = |values: Option<&Figure>| match values {
+            Some(new) => Sample::of(&new.values, statistic).against(&base, figure.better),
+            None => Sample::default(),
+        };
+        let case = Case {
+            case: figure.case.clone(),
+            new: found.into_iter().map(against).collect(),
+            base: base.against(&base, figure.better),
+        };
+        let is_of = |test: &&mut Test| {
+            (&test.test, &test.units, test.better) == (&figure.test, &figure.unit, figure.better)
+        };
+        match tests.iter_mut().find(is_of) {
+            Some(test) => test.cases.push(case),
+            None => tests.push(Test {
+                test: figure.test.clone(),
+                units: figure.unit.clone(),
+                better: figure.better,
+                statistic: statistic.name().into(),
+                cases: vec![case],
+            }),
+        }
+    }
+    for figure in new_figures.iter().flatten() {
+        let in_base =
+            base_figures.iter().any(|b| (&b.test, &b.case) == (&figure.test, &figure.case));
+        if !in_base && !left_out.contains(&figure.case) {
+            left_out.push(figure.case.clone());
+        }
+    }
+    (tests, left_out)
 }
 
 fn check_questions(base: &Outcome, news: &[Outcome]) -> Result<(), Refusal> {

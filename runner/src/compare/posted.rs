@@ -6,7 +6,7 @@
 use super::{Case, Comparison, Test, sample::Sample};
 use crate::{error::Refusal, workload::Better};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::{fs, path::Path};
 
 /// Half of the last digit of a posted value, and what rounding adds.
 const POSTED_PRECISION: f64 = 0.00501;
@@ -35,17 +35,22 @@ struct Row {
 /// Reads the comparisons of a file.
 pub(super) fn read(path: &Path) -> Result<Vec<Comparison>, Refusal> {
     let refused = |reason: String| Refusal::new("result", path.display(), reason);
-    let mut reader = csv::Reader::from_path(path).map_err(|error| refused(error.to_string()))?;
+    let text = fs::read(path).map_err(|error| refused(error.to_string()))?;
+    parse(&text).map_err(refused)
+}
+
+/// Reads the comparisons of a text.
+pub(super) fn parse(text: &[u8]) -> Result<Vec<Comparison>, String> {
+    let mut reader = csv::Reader::from_reader(text);
     let mut comparisons: Vec<Comparison> = Vec::new();
     for (index, row) in reader.deserialize::<Row>().enumerate() {
-        let row = row.map_err(|error| {
-            refused(format!("is no comparison as `compare --csv` writes it: {error}"))
-        })?;
+        let row =
+            row.map_err(|error| format!("is no comparison as `compare --csv` writes it: {error}"))?;
         // The head is line 1.
-        add(&mut comparisons, row).map_err(|why| refused(format!("line {}: {why}", index + 2)))?;
+        add(&mut comparisons, row).map_err(|why| format!("line {}: {why}", index + 2))?;
     }
     match comparisons.is_empty() {
-        true => Err(refused("has no rows".into())),
+        true => Err("has no rows".into()),
         false => Ok(comparisons),
     }
 }
@@ -105,7 +110,7 @@ fn add(comparisons: &mut Vec<Comparison>, row: Row) -> Result<(), String> {
 }
 
 /// The words of the tables for a direction.
-pub(super) fn interpretation(better: Option<Better>) -> &'static str {
+pub(crate) fn interpretation(better: Option<Better>) -> &'static str {
     match better {
         Some(Better::Higher) => "Higher is better",
         Some(Better::Lower) => "Lower is better",

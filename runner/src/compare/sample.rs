@@ -5,26 +5,26 @@ use serde::Serialize;
 
 /// One cell of the table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(super) struct Sample {
+pub(crate) struct Sample {
     /// In the test's unit.
-    pub(super) value: Option<f64>,
+    pub(crate) value: Option<f64>,
     /// Standard deviation of the seeds in percent of their mean; nothing with a single one.
-    pub(super) cv_pct: Option<f64>,
+    pub(crate) cv_pct: Option<f64>,
     /// How many seeds.
-    pub(super) seeds: usize,
+    pub(crate) seeds: usize,
     /// Value by the base's.
-    pub(super) normalized: Option<f64>,
+    pub(crate) normalized: Option<f64>,
     /// By how much it is better, in percent of the base; by how much it is more, where nothing is
     /// better.
-    pub(super) pct_imp: Option<f64>,
+    pub(crate) pct_imp: Option<f64>,
     /// Whether the difference is not larger than the spread of either; nothing where no spread is
     /// known, or there is no difference.
-    pub(super) within_spread: Option<bool>,
+    pub(crate) within_spread: Option<bool>,
 }
 
 impl Sample {
     /// Sums up the values of all seeds.
-    pub(super) fn of(values: &[f64], statistic: Statistic) -> Self {
+    pub(crate) fn of(values: &[f64], statistic: Statistic) -> Self {
         let Some(spread) = Spread::of(values.iter().copied().map(Some).collect()) else {
             return Self::default();
         };
@@ -37,7 +37,7 @@ impl Sample {
     }
 
     /// A posted number: known is only by how much it is better, and the spread.
-    pub(super) fn posted(pct_imp: f64, cv_pct: Option<f64>, better: Option<Better>) -> Self {
+    pub(crate) fn posted(pct_imp: f64, cv_pct: Option<f64>, better: Option<Better>) -> Self {
         let value = match better {
             Some(Better::Lower) => 1.0 - pct_imp / 100.0,
             Some(Better::Higher) | None => 1.0 + pct_imp / 100.0,
@@ -46,7 +46,7 @@ impl Sample {
     }
 
     /// Sets it against a base.
-    pub(super) fn against(&self, base: &Self, better: Option<Better>) -> Self {
+    pub(crate) fn against(&self, base: &Self, better: Option<Better>) -> Self {
         let normalized = match (self.value, base.value) {
             // Both nothing is the same; by nothing alone nothing can be divided.
             (Some(0.0), Some(0.0)) => Some(1.0),

@@ -16,12 +16,14 @@ pub(super) fn text(comparison: &Comparison) -> String {
         writeln!(text, "{name}\n").expect("a String takes everything");
     }
     text.push_str(&settings(comparison));
-    for test in &comparison.tests {
-        text.push_str(&table(comparison, test));
-        text.push('\n');
-    }
+    text.push_str(&tables(comparison));
     text.push_str(&remarks(comparison));
     text
+}
+
+/// Each test by itself.
+pub(super) fn tables(comparison: &Comparison) -> String {
+    comparison.tests.iter().map(|test| table(comparison, test) + "\n").collect()
 }
 
 fn settings(comparison: &Comparison) -> String {

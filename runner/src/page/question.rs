@@ -21,8 +21,11 @@ pub(super) fn section(question: &Question) -> Section {
         }
         @if let Some(verdict) = question.verdict { p { (parts::verdict(verdict)) } }
         h2 { "Published and measured" }
-        (table(question))
-        @for figure in figures(question) { (figure) }
+        @for cells in shapes(&question.cells) {
+            (table(cells))
+            @for figure in figures(cells) { (figure) }
+        }
+        @if question.cells.is_empty() { p { "No cell has numbers." } }
         (parts::repeat(&question.command))
         @if !question.settings.is_empty() {
             h2 { "Configuration" }
@@ -37,11 +40,20 @@ fn settings(question: &Question) -> Vec<(String, String)> {
     question.settings.iter().map(|(key, value)| (title(key), shown(key, value))).collect()
 }
 
+/// Cells that follow each other and are of the same kind: each kind is a table by itself.
+fn shapes(cells: &[Cell]) -> impl Iterator<Item = &[Cell]> {
+    cells.chunk_by(|a, b| {
+        let names = |cell: &Cell| {
+            let identity = cell.identity.iter().map(|(key, _)| key.clone());
+            identity.chain(cell.columns.iter().map(|(name, _)| name.clone())).collect::<Vec<_>>()
+        };
+        names(a) == names(b)
+    })
+}
+
 /// One line for each cell; the columns of numbers under their names.
-fn table(question: &Question) -> Markup {
-    let Some(first) = question.cells.first() else {
-        return html! { p { "No cell has numbers." } };
-    };
+fn table(cells: &[Cell]) -> Markup {
+    let first = &cells[0];
     html! {
         div.scroll { table {
             thead {
@@ -61,7 +73,7 @@ fn table(question: &Question) -> Markup {
                     @for (key, _) in &first.drawn { th scope="col" { (title(key)) } }
                 }
             }
-            tbody { @for cell in &question.cells { tr {
+            tbody { @for cell in cells { tr {
                 @for (key, value) in &cell.identity { td { (shown(key, value)) } }
                 @for (_, numbers) in &cell.columns { @for (_, value) in numbers {
                     td { (report::number(*value)) }
@@ -74,13 +86,13 @@ fn table(question: &Question) -> Markup {
 
 /// Every number that was published, beside what was measured of it. Cells that differ in the first
 /// part of their name are drawn apart.
-fn figures(question: &Question) -> Vec<Markup> {
+fn figures(cells: &[Cell]) -> Vec<Markup> {
     let mut figures = Vec::new();
-    let Some(first) = question.cells.first() else { return figures };
+    let first = &cells[0];
     let published = first.columns.iter().find(|(name, _)| name == PUBLISHED);
     let keys = published.map_or(&[][..], |(_, numbers)| &numbers[..]);
     for (key, _) in keys {
-        for (group, cells) in groups(&question.cells) {
+        for (group, cells) in groups(cells) {
             let (name, unit, _) = known(key);
             let value = |cell: &Cell, column: &str| {
                 let (_, numbers) = cell.columns.iter().find(|(name, _)| name == column)?;

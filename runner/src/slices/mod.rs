@@ -9,7 +9,6 @@
 mod against;
 mod cell;
 mod fit;
-mod losses;
 mod published;
 mod view;
 
@@ -25,9 +24,10 @@ use crate::{
     experiment::{Experiment, Host, RunResult},
     interrupt, page,
     progress::Progress,
+    questions::Losses,
     report::{self, JsonSink, Sink, decimals},
 };
-use losses::Losses;
+
 use serde::Serialize;
 use std::time::Instant;
 

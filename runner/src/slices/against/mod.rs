@@ -16,7 +16,7 @@
 mod reference;
 mod view;
 
-use super::{cell::Measured, losses::Losses};
+use super::cell::Measured;
 use crate::{
     batch,
     cli::SlicesArgs,
@@ -27,6 +27,7 @@ use crate::{
     experiment::{Experiment, Host, RunResult},
     interrupt,
     progress::Progress,
+    questions::Losses,
     report::{self, JsonSink, decimals},
     workload::Workload,
 };

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// What a table lacks.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Losses {
+pub(crate) struct Losses {
     /// Cells that failed, each with its cause.
     failures: Vec<String>,
     /// Cells that an interrupt left out.
@@ -14,7 +14,7 @@ pub(super) struct Losses {
 
 impl Losses {
     /// A cell has no numbers because of an error, or because its runs were not begun.
-    pub(super) fn add(&mut self, cell: impl fmt::Display, why: Option<&Error>) {
+    pub(crate) fn add(&mut self, cell: impl fmt::Display, why: Option<&Error>) {
         match why {
             None | Some(Error::Interrupted { .. }) => self.interrupted += 1,
             Some(why) => self.failures.push(format!("{cell}: {why}")),
@@ -22,12 +22,12 @@ impl Losses {
     }
 
     /// Whether a cell failed for another reason than an interrupt.
-    pub(super) fn has_failures(&self) -> bool {
+    pub(crate) fn has_failures(&self) -> bool {
         !self.failures.is_empty()
     }
 
     /// Whether every cell has its numbers.
-    pub(super) fn is_none(&self) -> bool {
+    pub(crate) fn is_none(&self) -> bool {
         !self.has_failures() && self.interrupted == 0
     }
 }
