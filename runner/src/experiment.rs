@@ -21,7 +21,11 @@ use crate::{
     },
     workload::{Goal, Metric, MetricSpec, Shared, Workload},
 };
-use abi::{Burn, Clock, Scenario, record::Rings, trace::ring::Layout};
+use abi::{
+    Burn, Clock, Scenario,
+    record::Rings,
+    trace::ring::{LINE_BYTES, Layout},
+};
 use eevdf::{Feature, Preset, Rules};
 use std::{
     fs,
@@ -199,7 +203,8 @@ impl Experiment {
                      {most} at most",
                     scenario.cpus
                 );
-                return Err(Refusal::new("--trace-buffer", slots, reason).into());
+                let kib = slots as usize * LINE_BYTES / 1024;
+                return Err(Refusal::new("--trace-buffer", kib, reason).into());
             }
         }
         let Workload { shared, metrics, goals, .. } = self.workload.clone();
