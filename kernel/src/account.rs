@@ -4,6 +4,7 @@
 //! ends. The stint that the end of the run cuts counts as time, but not as a stint: its
 //! length says nothing about slices.
 
+use crate::task::Moved;
 use abi::histogram::{TICK_BUCKETS, TIME_BUCKETS};
 use abi::{Clock, Histogram};
 
@@ -17,7 +18,8 @@ pub(crate) struct TaskAccount {
     /// By [`End`].
     pub(crate) ends: [u64; 6],
     pub(crate) extra_ticks: u64,
-    pub(crate) migrations: u64,
+    /// By [`Moved`].
+    pub(crate) moves: [u32; Moved::ALL.len()],
     pub(crate) wakeups: u64,
     /// Lowest and highest at the start or end of a stint.
     pub(crate) lag_ns: Option<(i64, i64)>,
@@ -38,7 +40,7 @@ impl TaskAccount {
             runtime_ns: 0,
             ends: [0; 6],
             extra_ticks: 0,
-            migrations: 0,
+            moves: [0; Moved::ALL.len()],
             wakeups: 0,
             lag_ns: None,
             stint: Histogram::EMPTY,
@@ -70,13 +72,13 @@ impl TaskAccount {
     }
 
     /// It got a CPU.
-    pub(crate) fn begin_stint(&mut self, now_ns: u64, cpu: u32, lag_ns: i64) {
+    pub(crate) fn begin_stint(&mut self, now_ns: u64, cpu: u32, moved_by: Moved, lag_ns: i64) {
         self.see_lag(lag_ns);
         if let Some(woken_ns) = self.woken_ns.take() {
             self.wakeup_latency.record(now_ns - woken_ns);
         }
         if self.last_cpu.replace(cpu).is_some_and(|last| last != cpu) {
-            self.migrations += 1;
+            self.moves[moved_by as usize] += 1;
         }
     }
 

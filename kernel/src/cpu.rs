@@ -9,7 +9,7 @@
 use crate::arch::{self, Context, ThisCpu, lapic};
 use crate::events::{self, Timers};
 use crate::irqsoff::IrqsOff;
-use crate::sched::Rq;
+use crate::sched::{BalanceState, NOBODY, Removed, Rq, Shown};
 use crate::trace::Tracer;
 use crate::{
     account::CpuAccount,
@@ -20,9 +20,11 @@ use abi::CpuSet;
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use ksync::{IrqLock, LocalCell};
+use placement::Topology;
 use spin::Once;
 
 static CPUS: Once<Box<[Cpu]>> = Once::new();
+static TOPOLOGY: Once<Topology> = Once::new();
 /// How many CPUs wait for their turn to act.
 static WAITING: AtomicU32 = AtomicU32::new(0);
 /// No task, in [`Cpu::current`].
@@ -46,6 +48,16 @@ pub(crate) struct Cpu {
     pub(crate) idle: Once<Context>,
     /// How its timer makes the tick.
     pub(crate) tick_timer: Once<TickTimer>,
+    /// What it keeps for balancing; a leaf among the locks.
+    pub(crate) balance: IrqLock<BalanceState, ThisCpu>,
+    /// What others see of its load.
+    pub(crate) shown: Shown,
+    /// Load that left it without its lock.
+    pub(crate) removed: Removed,
+    /// The CPU that its running task is to go to; nobody, mostly.
+    pub(crate) pushes_to: AtomicU32,
+    /// Whether it is to balance for idle CPUs.
+    pub(crate) is_kicked: AtomicBool,
     /// Set under `rq`'s lock, read by this CPU before it leaves an interrupt or halts.
     need_resched: AtomicBool,
     /// A copy of what `rq` says, for messages of a CPU that cannot take the lock.
@@ -94,7 +106,14 @@ impl Local {
 }
 
 impl Cpu {
-    pub(crate) fn new(id: u32, apic_id: u32, rq: Rq, local: Local, trace: Tracer) -> Self {
+    pub(crate) fn new(
+        id: u32,
+        apic_id: u32,
+        rq: Rq,
+        local: Local,
+        trace: Tracer,
+        balance: BalanceState,
+    ) -> Self {
         Self {
             operations: local.time.operations(),
             id,
@@ -105,6 +124,11 @@ impl Cpu {
             trace,
             idle: Once::new(),
             tick_timer: Once::new(),
+            balance: IrqLock::new(balance),
+            shown: Shown::default(),
+            removed: Removed::default(),
+            pushes_to: AtomicU32::new(NOBODY),
+            is_kicked: AtomicBool::new(false),
             need_resched: AtomicBool::new(false),
             current: AtomicU32::new(IDLE),
             runnable: AtomicU32::new(0),
@@ -151,6 +175,11 @@ impl Cpu {
     /// will as soon as this CPU looks.
     pub(crate) fn waiting(&self) -> u32 {
         self.runnable().saturating_sub(1)
+    }
+
+    /// Whether nobody wants to run here, as of a moment ago.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.runnable() == 0
     }
 
     fn runnable(&self) -> u32 {
@@ -228,8 +257,14 @@ impl Cpu {
     }
 }
 
+/// How they are put together.
+pub(crate) fn topology() -> &'static Topology {
+    TOPOLOGY.get().expect("the topology is known before CPUs run")
+}
+
 /// Publishes the CPUs, in the order of their numbers. Once.
-pub(crate) fn init(cpus: Box<[Cpu]>) {
+pub(crate) fn init(topology: Topology, cpus: Box<[Cpu]>) {
+    TOPOLOGY.call_once(|| topology);
     CPUS.call_once(|| cpus);
 }
 
@@ -255,5 +290,5 @@ pub(crate) fn this() -> &'static Cpu {
 
 /// The CPUs that idle, as of a moment ago.
 pub(crate) fn idle() -> CpuSet {
-    all().iter().filter(|cpu| cpu.runnable() == 0).map(|cpu| cpu.id as usize).collect()
+    all().iter().filter(|cpu| cpu.is_idle()).map(|cpu| cpu.id as usize).collect()
 }

@@ -24,6 +24,7 @@ mod sched;
 mod setup;
 mod task;
 mod trace;
+mod waste;
 mod workload;
 
 use abi::Scenario;

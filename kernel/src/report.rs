@@ -5,8 +5,9 @@ use crate::arch::{exit, serial};
 use crate::cpu::{self, Cpu};
 use crate::machine;
 use crate::run;
-use crate::task::{self, Task};
+use crate::task::{self, Moved, Task};
 use crate::trace;
+use crate::waste;
 use crate::workload;
 use abi::Histogram;
 use abi::record::{self, BucketList, Buckets, End, Measure, Record, Status, Total};
@@ -24,6 +25,7 @@ pub(crate) fn report() -> ! {
         send(Record::Machine(*machine::found()))?;
         for cpu in cpu::all() {
             send_cpu(cpu, &mut sums, &mut send)?;
+            send_balance(cpu, &mut send)?;
         }
         for task in task::all() {
             send_task(task, &mut sums, &mut send)?;
@@ -36,10 +38,11 @@ pub(crate) fn report() -> ! {
                 lost_records += decisions.lost();
             }
         }
+        send(Record::Moves(moves(&sums.moves)))?;
         send(Record::Total(Total {
             elapsed_ns: run::elapsed_ns(),
             switches: sums.switches,
-            migrations: sums.migrations,
+            migrations: sums.moves.iter().sum(),
             wakeups: sums.wakeups,
             lost_records,
             lag_violations: sums.lag_violations,
@@ -56,7 +59,8 @@ pub(crate) fn report() -> ! {
 #[derive(Default)]
 struct Sums {
     switches: u64,
-    migrations: u64,
+    /// By [`Moved`].
+    moves: [u64; Moved::ALL.len()],
     wakeups: u64,
     lag_violations: u64,
 }
@@ -88,10 +92,40 @@ fn send_cpu(cpu: &Cpu, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
     send_histogram(Measure::TimerLate, cpu.id, &account.timer_late, send)
 }
 
+fn send_balance(cpu: &Cpu, send: Send<'_>) -> fmt::Result {
+    let counters = cpu.balance.lock().counters;
+    send(Record::Balance(record::Balance {
+        cpu: cpu.id,
+        attempts: counters.attempts,
+        failed: counters.failed,
+        newidle_pulls: counters.newidle_pulls,
+        newidle_misses: counters.newidle_misses,
+        pushes: counters.pushes,
+        kicks: counters.kicks,
+        wasted_ns: waste::of_cpu_ns(cpu.id),
+    }))
+}
+
+fn moves(by: &[u64; Moved::ALL.len()]) -> record::Moves {
+    let of = |why: Moved| by[why as usize];
+    record::Moves {
+        wakeup: of(Moved::Wakeup),
+        fork: cpu::all().iter().map(|cpu| cpu.balance.lock().counters.forks).sum(),
+        periodic: of(Moved::Periodic),
+        newidle: of(Moved::Newidle),
+        active: of(Moved::Active),
+        nohz: of(Moved::Nohz),
+        affinity: of(Moved::Affinity),
+        wasted_ns: waste::total_ns(),
+    }
+}
+
 fn send_task(task: &Task, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
     let (charged_ns, slice_ns) = run::charged(task);
     let account: &TaskAccount = &task.account.lock();
-    sums.migrations += account.migrations;
+    for (sum, &moves) in sums.moves.iter_mut().zip(&account.moves) {
+        *sum += u64::from(moves);
+    }
     sums.wakeups += account.wakeups;
     let ends = |end: StintEnd| account.ends[end as usize];
     let (lag_min_ns, lag_max_ns) = account.lag_ns.unwrap_or_default();
@@ -107,7 +141,7 @@ fn send_task(task: &Task, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
         migrate: ends(StintEnd::Migrate),
         exit: ends(StintEnd::Exit),
         extra_ticks: account.extra_ticks,
-        migrations: account.migrations,
+        migrations: account.moves.iter().map(|&moves| u64::from(moves)).sum(),
         wakeups: account.wakeups,
         lag_min_ns,
         lag_max_ns,

@@ -6,8 +6,8 @@
 use crate::arch::{clock, halt_forever, lapic, spin_hint};
 use crate::cpu::{self, Cpu, Local};
 use crate::fail::fail;
-use crate::task::{self, Task};
-use crate::{events, report, trace, workload};
+use crate::task::{self, Moved, Task};
+use crate::{events, report, sched, trace, waste, workload};
 use abi::record::{Ending, Failure};
 use abi::trace::{Event, Joins};
 use abi::{Burn, Clock, NohzMode, Preempt, Steal};
@@ -45,6 +45,8 @@ pub(crate) struct Config {
     pub(crate) steal: Option<Steal>,
     pub(crate) check_invariants: bool,
     pub(crate) kernel_cost: bool,
+    /// Whether tasks are moved to even out load.
+    pub(crate) balances: bool,
 }
 
 /// Publishes the configuration. Once, before other CPUs start.
@@ -100,7 +102,7 @@ fn place_tasks(start_ns: u64) {
         tasks_on[target] += 1;
         let cpu = &cpu::all()[target];
         let mut rq = cpu.rq.lock();
-        rq.enqueue(cpu, task, Enqueue::Wakeup);
+        rq.enqueue(cpu, task, Enqueue::Wakeup, Moved::Wakeup);
         cpu::this().trace.write(start_ns, || {
             let lag_ns = rq.fair.lag(EntityId(task.id)).unwrap_or(0);
             let nr_running = rq.nr_runnable();
@@ -183,6 +185,7 @@ pub(crate) fn end(cpu: &'static Cpu) {
         }
         cpu.trace.write(end_ns, || Event::End);
     }
+    waste::end(end_ns);
     lapic::stop_timer();
     cpu.retire();
     // Release: the boot CPU reads this CPU's counters after it sees the count.
@@ -203,6 +206,9 @@ pub(crate) fn end(cpu: &'static Cpu) {
             );
         }
         spin_hint();
+    }
+    if config().check_invariants {
+        sched::check_places();
     }
     report::report()
 }

@@ -8,16 +8,18 @@ use crate::explain::Decisions;
 use crate::fail::fail;
 use crate::irqsoff::IrqsOff;
 use crate::run::{self, Config};
-use crate::sched::{self, RealTime, Rq};
+use crate::sched::{self, BalanceState, RealTime, Rq, Tracker};
 use crate::task::{self, Task};
 use crate::trace::{self, Tracer};
+use crate::waste;
 use crate::workload;
 use abi::record::Failure;
-use abi::{Scenario, TaskSpec};
+use abi::{CpuSet, Scenario, TaskSpec};
 use alloc::boxed::Box;
 use alloc::vec;
 use core::fmt;
 use eevdf::{Attr, Entity, Features, Nice, Node, Preset, Rules, RunQueue};
+use placement::Topology;
 
 const TASK_STACK_SIZE: u64 = 16 * 1024;
 /// Stacks of a CPU, with their page tables.
@@ -43,6 +45,7 @@ pub(crate) fn configure(scenario: &Scenario) {
         steal: scenario.steal,
         check_invariants: scenario.check_invariants,
         kernel_cost: scenario.kernel_cost,
+        balances: scenario.balances,
     });
 }
 
@@ -75,13 +78,14 @@ pub(crate) fn check_memory(scenario: &Scenario, heap_size: u64) {
 pub(crate) fn create(scenario: &Scenario, apic_ids: &[u32]) {
     let rules = rules(scenario);
     workload::init(scenario);
+    waste::init(scenario);
     let specs = scenario.tasks.iter().zip(0..);
     let tasks = specs.map(|(spec, id)| create_task(spec, id, scenario.cpus, &rules));
     task::init(tasks.collect());
     trace::init(scenario.cpus, scenario.trace_slots);
-    let cpus =
-        apic_ids.iter().zip(0..).map(|(&apic_id, id)| create_cpu(scenario, id, apic_id, rules));
-    cpu::init(cpus.collect());
+    let topology = Topology::new(scenario.topology, scenario.cpus);
+    let create = |(&apic_id, id)| create_cpu(scenario, &topology, id, apic_id, rules);
+    cpu::init(topology, apic_ids.iter().zip(0..).map(create).collect());
 }
 
 fn rules(scenario: &Scenario) -> Rules {
@@ -94,7 +98,13 @@ fn rules(scenario: &Scenario) -> Rules {
         .with_features(Features::from_bits(spec.features))
 }
 
-fn create_cpu(scenario: &Scenario, id: u32, apic_id: u32, rules: Rules) -> Cpu {
+fn create_cpu(
+    scenario: &Scenario,
+    topology: &Topology,
+    id: u32,
+    apic_id: u32,
+    rules: Rules,
+) -> Cpu {
     let nodes: Box<[Node]> = vec![Node::EMPTY; scenario.tasks.len()].into_boxed_slice();
     let local = Local {
         time: EventTime::new(scenario.clock, scenario.tasks.len()),
@@ -105,7 +115,8 @@ fn create_cpu(scenario: &Scenario, id: u32, apic_id: u32, rules: Rules) -> Cpu {
     let decisions = scenario.explain.map(Decisions::new);
     let rt = RealTime::new(scenario);
     let trace = Tracer::new(id, scenario.cpus, scenario.trace_slots);
-    Cpu::new(id, apic_id, Rq::new(RunQueue::new(rules, nodes), rt, decisions), local, trace)
+    let rq = Rq::new(RunQueue::new(rules, nodes), rt, Tracker::new(scenario.cpus), decisions);
+    Cpu::new(id, apic_id, rq, local, trace, BalanceState::new(topology, id))
 }
 
 fn create_task(spec: &TaskSpec, id: u32, cpus: u32, rules: &Rules) -> Task {
@@ -118,5 +129,5 @@ fn create_task(spec: &TaskSpec, id: u32, cpus: u32, rules: &Rules) -> Task {
     let policy = sched::policy(spec.policy);
     let entity = Entity::new(Attr { nice, policy, slice_ns: spec.slice_ns }, rules);
     let context = Context::new(Stack::new(Owner::Task(id), TASK_STACK_SIZE), workload::task_entry);
-    Task::new(id, spec, context, entity)
+    Task::new(id, spec, &CpuSet::first(cpus as usize), context, entity)
 }

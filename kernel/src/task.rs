@@ -23,6 +23,8 @@
 
 use crate::account::TaskAccount;
 use crate::arch::{Context, ThisCpu};
+use crate::sched::{Place, Tracked};
+use crate::waste::{self, SetId};
 use crate::workload;
 use abi::CpuSet;
 use abi::record::Waits;
@@ -46,6 +48,35 @@ pub(crate) enum State {
     Runnable,
     Blocked,
     Dead,
+}
+
+/// Where a task is with its runqueue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum OnRq {
+    /// On none.
+    No,
+    /// On one.
+    Queued,
+    /// On its way from one to another, in the hands of the CPU that balances.
+    Migrating,
+}
+
+/// Why a task joins another queue than before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Moved {
+    Wakeup,
+    Periodic,
+    Newidle,
+    Active,
+    Nohz,
+    Affinity,
+}
+
+impl Moved {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Wakeup, Self::Periodic, Self::Newidle, Self::Active, Self::Nohz, Self::Affinity];
 }
 
 /// A task's state, and a wake-up that came before it blocked.
@@ -77,15 +108,25 @@ pub(crate) struct Task {
     pub(crate) wait: IrqLock<Wait, ThisCpu>,
     /// The entity while it is on no fair queue. Taken under any other lock, holds none.
     pub(crate) parked: IrqLock<Option<Entity>, ThisCpu>,
-    on_rq: AtomicBool,
+    on_rq: AtomicU8,
+    /// What is tracked of its load.
+    pub(crate) tracked: IrqLock<Tracked, ThisCpu>,
+    /// Its place among those of its queue by when they ran.
+    pub(crate) recency: Place,
+    /// Up to when it ran, by its queue's task clock, ns; 0 on a CPU where it never did.
+    ran_until_ns: AtomicU64,
+    /// The number of [`Self::affinity`] among the sets of the scenario.
+    affinity_id: AtomicU32,
+    /// Why it joined another queue than before, last time it did: a [`Moved`].
+    moved_by: AtomicU8,
     /// Of SCHED_FIFO; 0 if the task is a fair one.
     rt_priority: AtomicU8,
     /// What it was charged as a real-time task.
     rt_exec_ns: AtomicU64,
     cpu: AtomicU32,
     pub(crate) burst: Burst,
-    /// Left a CPU where it may not run, to be let in elsewhere. Under `wait`.
-    is_moving: AtomicBool,
+    /// Where it goes if it left a CPU to be let in elsewhere; see [`Self::departs`].
+    moves_to: AtomicU32,
     /// What it waits for.
     pub(crate) waits: WaitsFor,
     /// Next in the line of what it waits for; under that thing's lock.
@@ -95,9 +136,21 @@ pub(crate) struct Task {
 
 impl Task {
     const NO_SET: u32 = u32::MAX;
+    /// Not on its way, in `moves_to`.
+    const STAYS: u32 = u32::MAX;
+    /// On its way to wherever it may run, in `moves_to`.
+    const ANYWHERE: u32 = u32::MAX - 1;
 
     /// A task on no runqueue yet, runnable unless it waits in a pool.
-    pub(crate) fn new(id: TaskId, spec: &abi::TaskSpec, context: Context, entity: Entity) -> Self {
+    ///
+    /// `here` are the CPUs that there are.
+    pub(crate) fn new(
+        id: TaskId,
+        spec: &abi::TaskSpec,
+        here: &CpuSet,
+        context: Context,
+        entity: Entity,
+    ) -> Self {
         let state = match spec.pool {
             Some(_) => State::Dead,
             None => State::Runnable,
@@ -115,12 +168,17 @@ impl Task {
             context,
             wait: IrqLock::new(Wait { state, is_wake_pending: false }),
             parked: IrqLock::new(Some(entity)),
-            on_rq: AtomicBool::new(false),
+            on_rq: AtomicU8::new(OnRq::No as u8),
+            tracked: IrqLock::new(Tracked::newborn()),
+            recency: Place::new(),
+            ran_until_ns: AtomicU64::new(0),
+            affinity_id: AtomicU32::new(waste::set_id(&spec.affinity.intersection(here))),
+            moved_by: AtomicU8::new(Moved::Wakeup as u8),
             rt_priority: AtomicU8::new(rt_priority(spec.policy)),
             rt_exec_ns: AtomicU64::new(0),
             cpu: AtomicU32::new(0),
             burst: Burst::new(),
-            is_moving: AtomicBool::new(false),
+            moves_to: AtomicU32::new(Self::STAYS),
             waits: WaitsFor::nothing(),
             next_waiter: AtomicU32::new(TaskId::MAX),
             account: IrqLock::new(TaskAccount::new()),
@@ -140,22 +198,37 @@ impl Task {
     /// The running task may run on the CPUs of this set from here on.
     pub(crate) fn set_affinity(&self, set: u32) {
         self.cpu_set.store(set, Ordering::Relaxed);
+        self.affinity_id.store(waste::program_set_id(set), Ordering::Relaxed);
     }
 
-    /// It leaves its CPU for another one. The caller holds `wait`.
-    pub(crate) fn departs(&self) {
-        self.is_moving.store(true, Ordering::Relaxed);
+    /// The number of [`Self::affinity`] among the sets of the scenario.
+    pub(crate) fn affinity_id(&self) -> SetId {
+        self.affinity_id.load(Ordering::Relaxed)
     }
 
-    /// Whether it left for another CPU; it need not any more. The caller holds `wait`.
-    pub(crate) fn arrives(&self) -> bool {
-        self.is_moving.swap(false, Ordering::Relaxed)
+    /// It leaves its CPU for another one, or for any on which it may run. The caller holds `wait`.
+    pub(crate) fn departs(&self, to: Option<u32>) {
+        self.moves_to.store(to.unwrap_or(Self::ANYWHERE), Ordering::Relaxed);
     }
 
-    /// Whether the entity is on the runqueue of [`Self::cpu`].
-    pub(crate) fn on_rq(&self) -> bool {
-        // Acquire: pairs with the Release in `leave_rq`; who sees false finds the entity parked.
-        self.on_rq.load(Ordering::Acquire)
+    /// Whether it left for another CPU, and for which; it need not any more. The caller holds
+    /// `wait`.
+    pub(crate) fn arrives(&self) -> Option<Option<u32>> {
+        match self.moves_to.swap(Self::STAYS, Ordering::Relaxed) {
+            Self::STAYS => None,
+            Self::ANYWHERE => Some(None),
+            cpu => Some(Some(cpu)),
+        }
+    }
+
+    /// Whether it is on the runqueue of [`Self::cpu`].
+    pub(crate) fn on_rq(&self) -> OnRq {
+        // Acquire: pairs with the Release in `leave_rq`; who sees `No` finds the entity parked.
+        match self.on_rq.load(Ordering::Acquire) {
+            byte if byte == OnRq::No as u8 => OnRq::No,
+            byte if byte == OnRq::Queued as u8 => OnRq::Queued,
+            _ => OnRq::Migrating,
+        }
     }
 
     /// The CPU whose runqueue the task is on, or was last.
@@ -165,14 +238,39 @@ impl Task {
     }
 
     /// The entity joins the runqueue of `cpu`, whose lock the caller holds.
-    pub(crate) fn join_rq(&self, cpu: u32) {
-        self.cpu.store(cpu, Ordering::Relaxed);
-        self.on_rq.store(true, Ordering::Release);
+    pub(crate) fn join_rq(&self, cpu: u32, why: Moved) {
+        if self.cpu.swap(cpu, Ordering::Relaxed) != cpu {
+            self.moved_by.store(why as u8, Ordering::Relaxed);
+        }
+        self.on_rq.store(OnRq::Queued as u8, Ordering::Release);
+    }
+
+    /// It left its runqueue, whose lock the caller holds, and will join another one at once; its
+    /// entity is parked.
+    pub(crate) fn departs_from_rq(&self) {
+        self.on_rq.store(OnRq::Migrating as u8, Ordering::Release);
+    }
+
+    /// Why it joined another queue than before, last time it did.
+    pub(crate) fn moved_by(&self) -> Moved {
+        let byte = self.moved_by.load(Ordering::Relaxed);
+        Moved::ALL.into_iter().find(|&why| why as u8 == byte).unwrap_or(Moved::Wakeup)
+    }
+
+    /// Up to when it ran, by its queue's task clock.
+    pub(crate) fn ran_until_ns(&self) -> u64 {
+        self.ran_until_ns.load(Ordering::Relaxed)
+    }
+
+    /// It ran up to a time of its queue's task clock, whose lock the caller holds; 0 where it
+    /// never did.
+    pub(crate) fn set_ran_until(&self, task_ns: u64) {
+        self.ran_until_ns.store(task_ns, Ordering::Relaxed);
     }
 
     /// The task left its runqueue, whose lock the caller holds, for good; its entity is parked.
     pub(crate) fn leave_rq(&self) {
-        self.on_rq.store(false, Ordering::Release);
+        self.on_rq.store(OnRq::No as u8, Ordering::Release);
     }
 
     /// The entity left the fair queue, whose lock the caller holds.

@@ -9,9 +9,10 @@
 
 use crate::arch::{interrupts_are_on, memory, serial};
 use crate::cpu::Cpu;
+use crate::task::Moved;
 use abi::record::{Record, Rings};
 use abi::trace::ring::{self, LINE_WORDS, Layout};
-use abi::trace::{Event, Joins, Leaves, Pick, Preempts};
+use abi::trace::{Event, Joins, Leaves, Move, Pick, Preempts};
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU64, Ordering};
 use eevdf::{Dequeue, Enqueue, PickReason, Resched};
@@ -141,6 +142,16 @@ pub(crate) fn leaves(why: Dequeue) -> Leaves {
         Dequeue::Sleep | Dequeue::SleepSpecial => Leaves::Sleep,
         Dequeue::Migrate | Dequeue::Change => Leaves::Migrate,
         Dequeue::Exit => Leaves::Exit,
+    }
+}
+
+/// See [`joins`].
+pub(crate) fn moved(why: Moved) -> Move {
+    match why {
+        Moved::Wakeup => Move::Wakeup,
+        Moved::Periodic | Moved::Newidle | Moved::Nohz => Move::Pull,
+        Moved::Active => Move::Push,
+        Moved::Affinity => Move::Affinity,
     }
 }
 

@@ -75,6 +75,8 @@ pub struct Config {
     pub check_invariants: bool,
     /// Whether the kernel measures itself.
     pub kernel_cost: bool,
+    /// Whether tasks are moved to even out load.
+    pub balances: bool,
 }
 
 impl Default for Config {
@@ -102,6 +104,7 @@ impl Default for Config {
             explain: None,
             check_invariants: false,
             kernel_cost: false,
+            balances: true,
         }
     }
 }
@@ -225,6 +228,7 @@ impl Config {
             }),
             check_invariants: self.check_invariants,
             kernel_cost: self.kernel_cost,
+            balances: self.balances,
             trace_slots: None,
             rules: RulesSpec {
                 preset: self.preset.name().into(),

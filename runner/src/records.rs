@@ -7,7 +7,9 @@
 use abi::{
     Histogram,
     histogram::Moments,
-    record::{Candidate, Cpu, Held, Machine, Measure, Pick, Record, Task, Total, Wait},
+    record::{
+        Balance, Candidate, Cpu, Held, Machine, Measure, Moves, Pick, Record, Task, Total, Wait,
+    },
 };
 
 /// Why records do not make a run.
@@ -97,6 +99,8 @@ impl Distribution {
 pub struct CpuRecords {
     /// Its counters.
     pub counters: Cpu,
+    /// What it did to even out load.
+    pub balance: Balance,
     /// From tick to tick, ns.
     pub tick_interval: Distribution,
     /// What a tick took that nobody was switched at, ns.
@@ -137,6 +141,8 @@ pub struct Records {
     pub held: Vec<Held>,
     /// Explained decisions, each CPU's in the order of time.
     pub decisions: Vec<Decision>,
+    /// Why tasks moved between CPUs.
+    pub moves: Moves,
     /// The run as a whole.
     pub total: Total,
 }
@@ -231,12 +237,14 @@ impl Shape {
 pub(crate) struct Collector {
     machine: Option<Machine>,
     cpus: Vec<Slot<Cpu, { CPU_MEASURES.len() }>>,
+    balances: Vec<Slot<Balance, 0>>,
     tasks: Vec<Slot<Task, { TASK_MEASURES.len() }>>,
     counters: Vec<Option<u64>>,
     histograms: Vec<Distribution>,
     waits: Vec<Wait>,
     held: Vec<Held>,
     decisions: Vec<Decision>,
+    moves: Option<Moves>,
     total: Option<Total>,
 }
 
@@ -245,12 +253,14 @@ impl Collector {
         Self {
             machine: None,
             cpus: Slot::empty(shape.cpus),
+            balances: Slot::empty(shape.cpus),
             tasks: Slot::empty(shape.tasks),
             counters: vec![None; shape.counters],
             histograms: vec![Distribution::default(); shape.histograms],
             waits: Vec::new(),
             held: Vec::new(),
             decisions: Vec::new(),
+            moves: None,
             total: None,
         }
     }
@@ -259,6 +269,10 @@ impl Collector {
         match record {
             Record::Machine(machine) => only_one(&mut self.machine, "machine", machine),
             Record::Total(total) => only_one(&mut self.total, "total", total),
+            Record::Moves(moves) => only_one(&mut self.moves, "moves", moves),
+            Record::Balance(balance) => {
+                Slot::put(&mut self.balances, "balance", balance.cpu, balance)
+            }
             Record::Cpu(cpu) => Slot::put(&mut self.cpus, "cpu", cpu.cpu, cpu),
             Record::Task(task) => Slot::put(&mut self.tasks, "task", task.task, task),
             Record::Moments(moments) => {
@@ -326,12 +340,15 @@ impl Collector {
     pub(crate) fn finish(self) -> Result<Records, CollectError> {
         let machine = self.machine.ok_or(CollectError::MissingOnly("machine"))?;
         let total = self.total.ok_or(CollectError::MissingOnly("total"))?;
+        let moves = self.moves.ok_or(CollectError::MissingOnly("moves"))?;
         let mut cpus = Vec::with_capacity(self.cpus.len());
-        for (number, slot) in self.cpus.into_iter().enumerate() {
+        let slots = self.cpus.into_iter().zip(self.balances).enumerate();
+        for (number, (slot, balance)) in slots {
             let (counters, measures) = slot.finish("cpu", number)?;
             check_buckets(CPU_MEASURES, &measures, counters.cpu)?;
             let [tick_interval, tick_cost, timer_late] = measures;
-            cpus.push(CpuRecords { counters, tick_interval, tick_cost, timer_late });
+            let (balance, []) = balance.finish("balance", number)?;
+            cpus.push(CpuRecords { counters, balance, tick_interval, tick_cost, timer_late });
         }
         let mut tasks = Vec::with_capacity(self.tasks.len());
         for (number, slot) in self.tasks.into_iter().enumerate() {
@@ -361,6 +378,7 @@ impl Collector {
             waits: self.waits,
             held: self.held,
             decisions: self.decisions,
+            moves,
             total,
         })
     }

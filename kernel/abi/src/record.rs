@@ -294,6 +294,46 @@ records! {
         irqsoff_ns: u64,
     }
 
+    /// What one CPU did to even out load.
+    "balance" => Balance {
+        /// Logical number.
+        cpu: u32,
+        /// Attempts at ticks, in any scheduling domain.
+        attempts: u64,
+        /// Those of them that found an imbalance and could move nothing.
+        failed: u64,
+        /// Tasks it pulled when it ran dry.
+        newidle_pulls: u64,
+        /// Times it ran dry while others had tasks waiting, and could pull none.
+        newidle_misses: u64,
+        /// Running tasks that it asked other CPUs to push to it.
+        pushes: u64,
+        /// Idle CPUs that it kicked, to balance for those whose tick is stopped.
+        kicks: u64,
+        /// Time in which it idled while a task that may run on it waited on another CPU, ns.
+        wasted_ns: u64,
+    }
+
+    /// Why tasks moved between CPUs; without `fork` as many as [`Total::migrations`].
+    "moves" => Moves {
+        /// A wake-up chose another CPU.
+        wakeup: u64,
+        /// A task was spawned and began on another CPU than the one that spawned it.
+        fork: u64,
+        /// A CPU balanced at its tick.
+        periodic: u64,
+        /// A CPU ran dry.
+        newidle: u64,
+        /// A running task was pushed.
+        active: u64,
+        /// An idle CPU balanced for those whose tick is stopped.
+        nohz: u64,
+        /// A task chose other CPUs.
+        affinity: u64,
+        /// Time in which any CPU idled while a task that may run on it waited, ns.
+        wasted_ns: u64,
+    }
+
     /// One task's part of the run.
     "task" => Task {
         /// Its place in the scenario.

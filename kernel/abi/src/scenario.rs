@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"SLICELAB";
 /// Version of the scenario's encoding and of the records; both sides must agree.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 const HEADER_LEN: usize = 20;
 static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
@@ -200,6 +200,8 @@ pub struct Scenario {
     pub kernel_cost: bool,
     /// How many records each CPU's trace ring holds, a power of two; no trace without.
     pub trace_slots: Option<u32>,
+    /// Whether tasks are moved to even out load.
+    pub balances: bool,
     /// The scheduler's rules.
     pub rules: RulesSpec,
     /// What the programs share.
@@ -311,6 +313,7 @@ mod tests {
             explain: None,
             check_invariants: true,
             kernel_cost: false,
+            balances: true,
             trace_slots: None,
             rules: RulesSpec { preset: "v6.8".into(), features: 3, base_slice_ns: 750_000 },
             resources: Resources::default(),

@@ -70,8 +70,8 @@ fn survey(
     let are_cores = topology.has_smt() && domain.group_weight == topology.core(this).weight;
     for span in domain.groups() {
         let cpus = span.cpus().filter(|&cpu| span == local_span || !excluded.contains(cpu));
-        let is_shared_core = are_cores && span != local_span && idle != Idle::No;
-        let group = Group::new(cpus.map(view), pct, is_shared_core);
+        let is_offered = span != local_span && idle != Idle::No;
+        let group = Group::new(cpus.map(view), pct, is_offered, are_cores);
         if group.weight == 0 {
             continue;
         }
@@ -100,6 +100,9 @@ impl Groups {
     fn imbalance(&self, domain: &Domain, idle: Idle) -> Option<Migration> {
         let Self { local, busiest, .. } = self;
         let pct = u64::from(domain.level.imbalance_pct());
+        if busiest.kind == Kind::Misfit {
+            return Some(Migration::Load(busiest.misfit_load));
+        }
         if local.kind > busiest.kind {
             return None;
         }
@@ -304,11 +307,17 @@ mod tests {
         assert_eq!(found, Some(Busiest { cpu: 2, migration: Migration::Util(1024) }));
     }
 
-    /// A real-time hog leaves CPU 1 a thousandth; its fair task is worth taking.
+    /// A real-time hog leaves CPU 1 a thousandth: an idle CPU takes its only fair task, and a busy
+    /// one takes one of two.
     #[test]
     fn a_cpu_under_real_time_load_is_taken_from() {
-        let mut cpus = settled(&[1, 2]);
+        let mut cpus = settled(&[0, 1]);
         cpus[1].capacity = 1;
+        let expected = Busiest { cpu: 1, migration: Migration::Load(1024) };
+        assert_eq!(flat(&cpus, 0, Idle::Newly), Some(expected));
+        cpus[0] = settled(&[1])[0];
+        assert_eq!(flat(&cpus, 0, Idle::No), None, "one task each");
+        cpus[1].nr_runnable = 2;
         assert_eq!(flat(&cpus, 0, Idle::No).map(|b| b.cpu), Some(1));
     }
 }

@@ -12,6 +12,8 @@ pub(crate) enum Kind {
     HasSpare,
     /// All of it is used, and nobody waits for long.
     FullyBusy,
+    /// A task is on a CPU of which real-time tasks leave too little (`group_misfit_task`).
+    Misfit,
     /// Threads of one core compete while another core has none (`group_smt_balance`).
     SmtBalance,
     /// More wants to run than can.
@@ -28,14 +30,17 @@ pub(crate) struct Group {
     pub(crate) load: u64,
     pub(crate) util: u64,
     pub(crate) capacity: u64,
+    /// The heaviest load of a CPU of which too little is left.
+    pub(crate) misfit_load: u64,
 }
 
 impl Group {
-    /// Sums up. `is_shared_core` if the CPUs are threads of one core, and whoever looks is not
-    /// one of them and idle.
+    /// Sums up. `is_offered` if whoever looks is idle and not one of them; `is_shared_core` if they
+    /// are threads of one core besides.
     pub(crate) fn new(
         cpus: impl Iterator<Item = CpuView>,
         imbalance_pct: u64,
+        is_offered: bool,
         is_shared_core: bool,
     ) -> Self {
         let mut group = Self {
@@ -46,6 +51,7 @@ impl Group {
             load: 0,
             util: 0,
             capacity: 0,
+            misfit_load: 0,
         };
         let mut runnable = 0;
         for cpu in cpus {
@@ -56,6 +62,10 @@ impl Group {
             group.util += cpu.util;
             group.capacity += cpu.capacity;
             runnable += cpu.runnable;
+            let is_reduced = cpu.capacity * imbalance_pct < CpuView::WHOLE * 100;
+            if is_offered && is_reduced && cpu.nr_runnable > 0 {
+                group.misfit_load = group.misfit_load.max(cpu.load);
+            }
         }
         let Self { weight, nr_runnable, util, capacity, .. } = group;
         let is_used_up = capacity * 100 < util * imbalance_pct;
@@ -63,8 +73,10 @@ impl Group {
         let has_room = capacity * 100 > util * imbalance_pct && !is_waited_for;
         group.kind = if nr_runnable > weight && (is_used_up || is_waited_for) {
             Kind::Overloaded
-        } else if is_shared_core && nr_runnable > 1 {
+        } else if is_offered && is_shared_core && nr_runnable > 1 {
             Kind::SmtBalance
+        } else if group.misfit_load > 0 {
+            Kind::Misfit
         } else if nr_runnable < weight || has_room {
             Kind::HasSpare
         } else {
@@ -85,6 +97,7 @@ impl Group {
         }
         match self.kind {
             Kind::Overloaded => self.avg_load() > other.avg_load(),
+            Kind::Misfit => self.misfit_load > other.misfit_load,
             Kind::FullyBusy | Kind::SmtBalance => self.avg_load() >= other.avg_load(),
             Kind::HasSpare => {
                 let rank = |group: &Self| (core::cmp::Reverse(group.idle_cpus), group.nr_runnable);
@@ -111,7 +124,7 @@ mod tests {
     }
 
     fn group(cpus: &[CpuView]) -> Group {
-        Group::new(cpus.iter().copied(), 117, false)
+        Group::new(cpus.iter().copied(), 117, false, false)
     }
 
     #[test]
@@ -122,7 +135,7 @@ mod tests {
         // Nobody waited for long yet: 2 tasks with a short past.
         let fresh = CpuView { runnable: 700, util: 700, ..cpu(2, 0) };
         assert_eq!(group(&[fresh]).kind, Kind::HasSpare);
-        let shared = Group::new([cpu(1, 1024), cpu(1, 1024)].into_iter(), 117, true);
+        let shared = Group::new([cpu(1, 1024), cpu(1, 1024)].into_iter(), 117, true, true);
         assert_eq!(shared.kind, Kind::SmtBalance);
     }
 
@@ -131,6 +144,8 @@ mod tests {
         let squeezed = CpuView { capacity: 1, ..cpu(1, 0) };
         assert_eq!(group(&[squeezed]).kind, Kind::FullyBusy);
         assert_eq!(group(&[squeezed]).avg_load(), 1024 * 1024);
+        let offered = Group::new([squeezed].into_iter(), 117, true, false);
+        assert_eq!((offered.kind, offered.misfit_load), (Kind::Misfit, 1024));
     }
 
     #[test]

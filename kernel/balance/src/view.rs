@@ -17,6 +17,11 @@ pub struct CpuView {
     pub capacity: u64,
 }
 
+impl CpuView {
+    /// The capacity of a CPU that no real-time task uses.
+    pub const WHOLE: u64 = 1024;
+}
+
 /// Whether the CPU that balances has work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idle {

@@ -199,8 +199,11 @@ fn handle(cpu: &'static Cpu, event: Event) {
             tick::begin(cpu);
             cpu.set_need_resched();
         }
-        // The request is made already.
-        Event::Reschedule => cpu.trace.write(cpu.wake_ns(), || trace::Event::IpiReceive),
+        // A request to choose again is made already.
+        Event::Reschedule => {
+            cpu.trace.write(cpu.wake_ns(), || trace::Event::IpiReceive);
+            sched::on_kick(cpu);
+        }
         Event::Wake => {
             let id = cpu.local.with(|local| local.timers.pop_sleeper());
             wakeup::wake(task::by_id(id), Wake::default());

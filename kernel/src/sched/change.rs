@@ -2,7 +2,7 @@
 //!
 //! Interrupts must be off throughout.
 
-use super::schedule::migrate;
+use super::schedule::leave_for;
 use super::{Leave, Rq, Why, schedule};
 use crate::cpu;
 use crate::task::Task;
@@ -64,8 +64,14 @@ fn set_attr(task: &Task, change: impl FnOnce(&mut Attr)) {
 /// From here on the running task may run on the CPUs of this set; it leaves a CPU that is not
 /// in it (`sched_setaffinity`).
 pub(crate) fn set_affinity(task: &'static Task, set: u32) {
-    task.set_affinity(set);
-    if !task.affinity().contains(cpu::this().id as usize) {
-        migrate(task);
+    let cpu = cpu::this();
+    let now = cpu.local.with(|local| local.time.now());
+    let mut rq = cpu.rq.lock();
+    rq.advance(now);
+    rq.change_affinity(task, || task.set_affinity(set));
+    rq.publish(cpu);
+    drop(rq);
+    if !task.affinity().contains(cpu.id as usize) {
+        leave_for(task, None);
     }
 }

@@ -9,7 +9,7 @@
 
 use super::rq::Rq;
 use crate::cpu::Cpu;
-use crate::task::{self, Task, TaskId};
+use crate::task::{self, Moved, Task, TaskId};
 use abi::Scenario;
 use abi::scenario::{self, Policy};
 use alloc::boxed::Box;
@@ -76,17 +76,33 @@ impl Rq {
         self.fair.nr_queued() == 0 && self.rt.queue.is_empty()
     }
 
-    /// Puts a task on the queue of its class.
-    pub(crate) fn enqueue(&mut self, cpu: &Cpu, task: &Task, how: Enqueue) {
+    /// Puts a task on the queue of its class; `why` says why here if it was elsewhere.
+    pub(crate) fn enqueue(&mut self, cpu: &Cpu, task: &Task, how: Enqueue, why: Moved) {
         match task.rt_priority() {
             Some(priority) => self.rt.queue.enqueue(task.id, priority),
             None => {
                 let entity = task.parked.lock().take();
                 let entity = entity.expect("a task on no fair queue has its entity parked");
+                self.track_join(cpu, task, entity.weight());
+                if self.is_tracked() {
+                    self.recency.join(task);
+                    if !(entity.is_delayed() && how == Enqueue::Migrate) {
+                        self.told.joins(task.affinity_id());
+                    }
+                }
                 self.fair.enqueue(EntityId(task.id), entity, how, self.task_ns());
             }
         }
-        task.join_rq(cpu.id);
+        task.join_rq(cpu.id, why);
+    }
+
+    /// A task that was delayed here competes again.
+    pub(super) fn requeue_delayed(&mut self, task: &Task) {
+        self.track_requeue(task);
+        self.fair.requeue_delayed(EntityId(task.id), self.task_ns());
+        if self.is_tracked() {
+            self.told.joins(task.affinity_id());
+        }
     }
 
     /// Takes a task off its queue and parks its entity; returns false if it stays delayed.
@@ -98,12 +114,50 @@ impl Rq {
             }
             return true;
         }
-        match self.fair.dequeue(EntityId(task.id), why, self.task_ns()) {
+        let id = EntityId(task.id);
+        let is_delayed = self.fair.is_delayed(id);
+        if self.is_tracked() {
+            let sleeps = matches!(why, Dequeue::Sleep | Dequeue::SleepSpecial);
+            let goes_on = matches!(why, Dequeue::Migrate | Dequeue::Exit | Dequeue::Change);
+            self.track_leave(task, sleeps, is_delayed, goes_on);
+            if !is_delayed {
+                self.told.leaves(task.affinity_id());
+            }
+        }
+        match self.fair.dequeue(id, why, self.task_ns()) {
             Dequeued::Gone(entity) => {
+                self.forget(task);
                 task.park(entity);
                 true
             }
             Dequeued::Delayed => false,
+        }
+    }
+
+    /// A fair task left for good.
+    pub(super) fn forget(&mut self, task: &Task) {
+        if self.is_tracked() {
+            self.recency.leave(task);
+        }
+    }
+
+    /// A fair task was chosen that was not the one on the CPU.
+    pub(super) fn note_picked(&mut self, task: &Task) {
+        if self.is_tracked() && task.rt_priority().is_none() {
+            self.track_picked(task);
+            self.recency.touch(task);
+        }
+    }
+
+    /// The running task may run on other CPUs than before, by what `change` does.
+    pub(super) fn change_affinity(&mut self, task: &Task, change: impl FnOnce()) {
+        let is_told = self.is_tracked() && task.rt_priority().is_none();
+        if is_told {
+            self.told.leaves(task.affinity_id());
+        }
+        change();
+        if is_told {
+            self.told.joins(task.affinity_id());
         }
     }
 
@@ -124,7 +178,7 @@ impl Rq {
         let is_gone = self.dequeue(task, Dequeue::Change);
         debug_assert!(is_gone, "only who sleeps is dequeued with delay");
         task.set_class(policy);
-        self.enqueue(cpu, task, Enqueue::Restore);
+        self.enqueue(cpu, task, Enqueue::Restore, Moved::Affinity);
     }
 
     /// The real-time task that is to run, set running; nobody if it is a fair one's turn.

@@ -2,7 +2,7 @@
 
 use super::wakeup;
 use crate::cpu;
-use crate::task::{State, Task};
+use crate::task::{Moved, State, Task};
 use eevdf::{Enqueue, Wake};
 
 /// Starts a task that is not alive, with the attributes of its description, on an idle CPU if
@@ -20,8 +20,12 @@ pub(crate) fn spawn(task: &'static Task) {
     let old = old.expect("a task on no queue has its entity parked");
     task.account.lock().spawn(old.sum_exec_ns());
     task.set_class(task.newborn_policy);
+    task.track_newborn();
     let target = placement::simple::select_cpu(this.id as usize, task.affinity(), &cpu::idle());
+    if target != this.id as usize {
+        this.balance.lock().counters.forks += 1;
+    }
     let how = Wake { fork: true, ..Wake::default() };
     let target = cpu::by_id(target as u32);
-    wakeup::activate(this, target, task, Enqueue::Initial, how, now);
+    wakeup::activate(this, target, task, Enqueue::Initial, Moved::Wakeup, how, now);
 }

@@ -10,26 +10,37 @@
 //! | `fork.rs` | a new task gets a CPU |
 //! | `change.rs` | what a task changes about itself |
 //! | `tick.rs` | what the tick does |
-//! | `pull.rs` | a CPU that runs dry looks for work |
+//! | `load.rs` | averages of load |
+//! | `recency.rs` | tasks in the order in which they ran |
+//! | `balance/` | moving tasks between CPUs |
+//! | `audit.rs` | whether every task is in one place, at the end |
 //!
-//! Lock order: a task's `wait`, a runqueue, then the leaves (a task's `parked` and `account`).
+//! Lock order: a task's `wait`, a runqueue, then the leaves (a task's `parked`, `account` and
+//! `tracked`, a CPU's `balance`).
 //! What tasks wait for (semaphores, pipes, ...) has locks that are released before any of these is
 //! taken. Never two runqueues at once. All with interrupts off, and interrupts off is
 //! also what holds preemption off.
 
+mod audit;
+mod balance;
 mod change;
 mod class;
 mod fork;
-mod pull;
+mod load;
+mod recency;
 mod rq;
 mod schedule;
 mod sleep;
 pub(crate) mod tick;
 pub(crate) mod wakeup;
 
+pub(crate) use audit::check_places;
+pub(crate) use balance::{NOBODY, State as BalanceState, on_kick};
 pub(crate) use change::{set_affinity, set_nice, set_policy, set_slice};
 pub(crate) use class::RealTime;
 pub(crate) use fork::spawn;
+pub(crate) use load::{Removed, Shown, Tracked, Tracker};
+pub(crate) use recency::Place;
 pub(crate) use rq::{Rq, Why};
 pub(crate) use schedule::{Leave, block, exit, idle_loop, leave_interrupt, schedule};
 pub(crate) use sleep::sleep_until;

@@ -5,11 +5,15 @@
 //! into the second only, so that stints are measured by one clock and charged by another.
 
 use super::class::RealTime;
+use super::load::Tracker;
+use super::recency::Recency;
 use crate::cpu::Cpu;
 use crate::explain::Decisions;
 use crate::run;
+use crate::task;
+use crate::waste::Told;
 use alloc::boxed::Box;
-use eevdf::{Node, RunQueue};
+use eevdf::{EntityId, Node, RunQueue};
 
 /// Why the running task was asked to go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +24,8 @@ pub(crate) enum Why {
     Wakeup,
     /// The turn of the deadline server began or ended.
     Server,
+    /// It is to go to another CPU.
+    Push,
 }
 
 /// The stay of a task on this CPU that is in progress.
@@ -37,6 +43,12 @@ pub(crate) struct Rq {
     pub(crate) fair: RunQueue<Box<[Node]>>,
     /// What goes before it.
     pub(super) rt: RealTime,
+    /// Fair tasks by when they ran; kept where averages are.
+    pub(super) recency: Recency,
+    /// What is known of their load.
+    pub(super) tracker: Tracker,
+    /// Who waits, as far as others know.
+    pub(super) told: Told,
     clock_ns: u64,
     clock_task_ns: u64,
     /// Interrupt time that the next update has to leave out.
@@ -56,11 +68,15 @@ impl Rq {
     pub(crate) fn new(
         fair: RunQueue<Box<[Node]>>,
         rt: RealTime,
+        tracker: Tracker,
         decisions: Option<Decisions>,
     ) -> Self {
         Self {
             fair,
             rt,
+            recency: Recency::EMPTY,
+            tracker,
+            told: Told::new(),
             clock_ns: 0,
             clock_task_ns: 0,
             irq_ns: 0,
@@ -98,6 +114,7 @@ impl Rq {
         let task_delta = (delta - irq - steal).saturating_add_signed(error_ns);
         self.clock_task_ns += task_delta;
         self.charge(task_delta);
+        self.track();
     }
 
     /// Leaves `ns` out of the task clock at its next move.
@@ -143,6 +160,13 @@ impl Rq {
         {
             panic!("the runqueue of cpu {} is corrupt: {violation:?}", cpu.id);
         }
-        cpu.set_runnable(self.nr_runnable());
+        let nr_runnable = self.nr_runnable();
+        cpu.set_runnable(nr_runnable);
+        self.show(cpu);
+        if self.is_tracked() {
+            let fair_curr = self.fair.curr().map(|EntityId(id)| task::by_id(id).affinity_id());
+            let is_busy = self.curr().is_some();
+            self.told.tell(fair_curr, is_busy, nr_runnable == 0, self.clock_ns);
+        }
     }
 }

@@ -8,19 +8,19 @@
 //! The policy's answer is checked before it is acted on (Asterinas calls this safe policy
 //! injection): runnable, allowed here, running nowhere.
 
-use super::pull::{self, Pulled};
+use super::balance;
 use super::rq::{Rq, Stint, Why};
 use crate::account::End;
 use crate::arch::{Context, ThisCpu, interrupts_are_on, switch};
 use crate::cpu::{self, Cpu, Local};
 use crate::events;
 use crate::run;
-use crate::task::{self, State, Task, TaskId, Wait};
+use crate::task::{self, OnRq, State, Task, TaskId, Wait};
 use crate::trace;
 use abi::scenario::Policy;
-use abi::trace::{self as traced, Event, Joins, Leaves, TaskIn, TaskOut};
+use abi::trace::{self as traced, Event, Leaves, TaskIn, TaskOut};
 use abi::{Clock, NohzMode};
-use eevdf::{Dequeue, Enqueue, Entity, EntityId, Pick};
+use eevdf::{Dequeue, Entity, EntityId, Pick};
 use ksync::IrqLockGuard;
 
 /// How the running task leaves.
@@ -43,6 +43,9 @@ pub(crate) enum Leave {
 /// Gives the CPU to whoever the policy chooses; returns when it is this task's turn again.
 /// Interrupts must be off.
 pub(crate) fn schedule(leave: Leave) {
+    if leave == Leave::Preempted && balance::push(cpu::this()) {
+        return;
+    }
     schedule_holding(leave, None);
 }
 
@@ -79,19 +82,12 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
                 rq = cpu.rq.lock();
             }
             Picked::Nobody => {
+                // Others are to see that this CPU has no work, and so is the search.
+                rq.publish(cpu);
                 drop(rq);
-                let pulled = pull::pull(cpu);
+                let found = balance::newidle(cpu);
                 rq = cpu.rq.lock();
-                if let Some(Pulled { id, clock_ns }) = pulled {
-                    // Its CPU may be ahead: here it cannot run before it left there.
-                    rq.advance(clock_ns);
-                    rq.enqueue(cpu, task::by_id(id), Enqueue::Migrate);
-                    cpu.trace.write(rq.clock_ns(), || {
-                        let lag_ns = rq.fair.lag(EntityId(id)).unwrap_or(0);
-                        let (nr_running, how) = (rq.nr_runnable(), Joins::Migrate);
-                        Event::Enqueue { task: id, cpu: cpu.id, how, nr_running, lag_ns }
-                    });
-                } else if rq.is_empty() {
+                if !found && rq.is_empty() {
                     break None;
                 }
             }
@@ -100,6 +96,11 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     let [from, to] = [prev, next].map(|id| id.map(task::by_id));
     if let Some(to) = to {
         check(cpu, to, prev);
+        if next != prev {
+            rq.note_picked(to);
+        }
+    } else {
+        cpu.note_idle(rq.clock_ns());
     }
     if next == prev && left.is_none_or(|(_, left)| left.is_queued) {
         rq.publish(cpu);
@@ -130,7 +131,7 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     let mut into = None;
     if let (Some(id), Some(to)) = (next, to) {
         let lag_ns = rq.fair.lag(EntityId(id)).unwrap_or(0);
-        to.account.lock().begin_stint(now, cpu.id, lag_ns);
+        to.account.lock().begin_stint(now, cpu.id, to.moved_by(), lag_ns);
         into = Some(TaskIn { task: id, pick: reason, lag_ns });
     }
     cpu.trace.write(now, || {
@@ -165,6 +166,8 @@ struct Left {
 fn leave_queue(cpu: &Cpu, rq: &mut Rq, id: TaskId, leave: Leave) -> Left {
     let (task, entity_id) = (task::by_id(id), EntityId(id));
     let task_ns = rq.task_ns();
+    rq.track_task(task);
+    task.set_ran_until(task_ns);
     // The answer is of no interest: whoever is here chooses anew anyway.
     let _ = rq.fair.update_curr(task_ns);
     let slice_ns = rq.fair.entity(entity_id).map_or(u64::MAX, Entity::slice_ns);
@@ -238,6 +241,7 @@ fn pick(cpu: &Cpu, rq: &mut Rq) -> Picked {
             }
             Pick::Flush { id: EntityId(id), entity } => {
                 let task = task::by_id(id);
+                rq.forget(task);
                 task.park(entity);
                 task.leave_rq();
                 note_dequeue(cpu, rq, id, Leaves::Repaid);
@@ -253,7 +257,8 @@ fn pick(cpu: &Cpu, rq: &mut Rq) -> Picked {
 /// The mechanism's check of the policy's answer.
 fn check(cpu: &Cpu, next: &Task, prev: Option<TaskId>) {
     let (id, here) = (next.id, cpu.id);
-    assert!(next.on_rq(), "cpu {here} picked task {id}, which is on no runqueue");
+    let is_queued = next.on_rq() == OnRq::Queued;
+    assert!(is_queued, "cpu {here} picked task {id}, which is on no runqueue");
     assert!(next.cpu() == here, "cpu {here} picked task {id}, which is queued on {}", next.cpu());
     assert!(
         next.affinity().contains(here as usize),
@@ -327,16 +332,16 @@ pub(crate) fn exit(task: &'static Task, give_back: impl FnOnce()) {
     schedule_holding(Leave::Exits, Some(wait));
 }
 
-/// The running task leaves this CPU, where it must not stay, for one where it may run.
-/// Interrupts must be off.
+/// The running task leaves this CPU for another one, or for any where it may run. Interrupts must
+/// be off.
 ///
 /// It cannot put itself on another queue: it would be picked while it stands on its own stack.
 /// So it blocks, and this CPU's timer lets it in elsewhere at the same time, what a stopper
 /// thread does in Linux.
-pub(super) fn migrate(task: &'static Task) {
+pub(super) fn leave_for(task: &'static Task, to: Option<u32>) {
     let mut wait = task.wait.lock();
     wait.state = State::Blocked;
-    task.departs();
+    task.departs(to);
     cpu::this().local.with(|local| {
         let now = local.time.now();
         local.timers.add_sleeper(now, task.id);

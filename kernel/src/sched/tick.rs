@@ -5,10 +5,11 @@
 //! charged to nobody, as with Linux's IRQ_TIME_ACCOUNTING. Either decides whether a slice that
 //! is a whole number of ticks takes one tick more.
 
-use super::{Why, pull};
+use super::{Why, balance};
 use crate::arch::clock;
 use crate::cpu::Cpu;
 use crate::run;
+use crate::task;
 use abi::Clock;
 use abi::trace::Event;
 use eevdf::Resched;
@@ -26,8 +27,9 @@ pub(crate) fn tick(cpu: &Cpu) {
         if rq.curr().is_some() {
             // A tick at the very start of a stint is the end of what was before.
             rq.stint.ticks += u64::from(rq.stint.start_ns < rq.clock_ns());
-        } else if pull::is_any_waiting(cpu) {
-            rq.request_resched(cpu, Why::Wakeup);
+        }
+        if let Some(id) = rq.curr() {
+            rq.track_task(task::by_id(id));
         }
         cpu.trace.write(now, || Event::Tick {
             curr: rq.curr(),
@@ -39,6 +41,7 @@ pub(crate) fn tick(cpu: &Cpu) {
         drop(rq);
         cpu.local.with(|local| local.timers.set_server(server_timer));
     }
+    balance::tick(cpu, now);
     spend_irq_cost(cpu, now);
 }
 

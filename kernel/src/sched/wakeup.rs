@@ -9,13 +9,13 @@
 
 use super::Why;
 use super::rq::Rq;
-use crate::arch::lapic;
+use crate::arch::{lapic, spin_hint};
 use crate::cpu::{self, Cpu};
 use crate::run;
-use crate::task::{State, Task};
+use crate::task::{Moved, OnRq, State, Task};
 use crate::trace;
 use abi::Preempt;
-use abi::trace::{Event, Joins, Move};
+use abi::trace::{Event, Joins};
 use eevdf::{Enqueue, EntityId, Resched, Wake};
 
 /// Wakes a task; without effect on one that is runnable or at its end. Interrupts must be off.
@@ -38,17 +38,20 @@ pub(crate) fn wake(task: &'static Task, how: Wake) {
     }
     // The CPU on which it blocked may not have left its stack yet.
     task.context.on_cpu().wait_until_off();
-    let target = placement::simple::select_cpu(task.cpu() as usize, task.affinity(), &cpu::idle());
-    let target = cpu::by_id(target as u32);
-    let (enqueue, why) = match task.arrives() {
-        true => (Enqueue::Migrate, Move::Affinity),
-        false => (Enqueue::Wakeup, Move::Wakeup),
+    let (enqueue, why, goes_to) = match task.arrives() {
+        Some(Some(cpu)) => (Enqueue::Migrate, Moved::Active, Some(cpu)),
+        Some(None) => (Enqueue::Migrate, Moved::Affinity, None),
+        None => (Enqueue::Wakeup, Moved::Wakeup, None),
     };
+    let target = goes_to.unwrap_or_else(|| {
+        placement::simple::select_cpu(task.cpu() as usize, task.affinity(), &cpu::idle()) as u32
+    });
+    let target = cpu::by_id(target);
     if task.cpu() != target.id {
-        let (from, to) = (task.cpu(), target.id);
+        let (from, to, why) = (task.cpu(), target.id, trace::moved(why));
         this.trace.write(now, || Event::Migrate { task: task.id, from, to, why });
     }
-    activate(this, target, task, enqueue, how, now);
+    activate(this, target, task, enqueue, why, how, now);
 }
 
 /// Puts a task that is on no queue on that of `target`. The caller holds the task's lock.
@@ -57,12 +60,14 @@ pub(super) fn activate(
     target: &Cpu,
     task: &Task,
     enqueue: Enqueue,
+    why: Moved,
     how: Wake,
     now: u64,
 ) {
+    target.note_work(now);
     let mut rq = target.rq.lock();
     rq.advance(now);
-    rq.enqueue(target, task, enqueue);
+    rq.enqueue(target, task, enqueue, why);
     if enqueue != Enqueue::Migrate {
         task.account.lock().wake(rq.clock_ns());
     }
@@ -75,18 +80,23 @@ pub(super) fn activate(
 
 /// Wakes a task whose entity is still on its queue; returns whether it was.
 fn wake_delayed(this: &Cpu, task: &Task, how: Wake, now: u64) -> bool {
-    if !task.on_rq() {
-        return false;
-    }
-    let target = cpu::by_id(task.cpu());
-    let mut rq = target.rq.lock();
-    // It may have left for good while this CPU waited for the lock.
-    if !rq.fair.is_delayed(EntityId(task.id)) {
-        return false;
-    }
+    let (target, mut rq) = loop {
+        match task.on_rq() {
+            OnRq::No => return false,
+            // Whoever balances puts it down in a moment, and waits for nothing.
+            OnRq::Migrating => spin_hint(),
+            OnRq::Queued => {
+                let target = cpu::by_id(task.cpu());
+                let rq = target.rq.lock();
+                // It may have moved on, or left for good, while this CPU waited for the lock.
+                if task.cpu() == target.id && rq.fair.is_delayed(EntityId(task.id)) {
+                    break (target, rq);
+                }
+            }
+        }
+    };
     rq.advance(now);
-    let task_ns = rq.task_ns();
-    rq.fair.requeue_delayed(EntityId(task.id), task_ns);
+    rq.requeue_delayed(task);
     task.account.lock().wake(rq.clock_ns());
     note_enqueue(this, target, &rq, task, Joins::Requeue, now);
     let request = rq.wakeup_preempt(task, how);

@@ -68,6 +68,10 @@ pub struct MachineArgs {
     /// a period without one (lazy) [default: the preset's]
     #[arg(long, value_name = "HOW", value_parser = values::dl_server)]
     pub dl_server: Option<DlServer>,
+    /// Whether CPUs even out load among each other: at ticks, when one runs dry, by pushing running
+    /// tasks, and for idle CPUs whose tick is stopped (on), or tasks move at wake-ups only (off)
+    #[arg(long, value_name = "WHETHER", default_value = "on", value_parser = values::on_off, action = clap::ArgAction::Set)]
+    pub balance: bool,
     /// Time that a hypervisor takes from every CPU, such as 100ms:2ms: clocks go on, tasks are
     /// not charged
     #[arg(long, value_name = "PERIOD:TIME", value_parser = values::steal, allow_hyphen_values = true)]
@@ -101,6 +105,7 @@ impl MachineArgs {
             nohz: self.nohz,
             preempt: self.preempt,
             dl_server: self.dl_server,
+            balances: self.balance,
             steal: self.steal,
             ..Config::default()
         }

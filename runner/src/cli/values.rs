@@ -140,6 +140,11 @@ pub(super) fn dl_server(text: &str) -> Result<DlServer, String> {
     word(text, &words)
 }
 
+/// Whether something is done.
+pub(super) fn on_off(text: &str) -> Result<bool, String> {
+    word(text, &[("on", true), ("off", false)])
+}
+
 /// How the base slice grows.
 pub(super) fn scaling(text: &str) -> Result<TunableScaling, String> {
     let words = [

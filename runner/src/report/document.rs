@@ -19,7 +19,7 @@ use crate::{
 };
 use abi::{
     Burn, Clock, Histogram, NohzMode, Preempt, Scenario, Surroundings, TaskSpec, TickMode,
-    TopologySpec,
+    TopologySpec, record,
     scenario::{DlServer, Policy},
 };
 use eevdf::Feature;
@@ -90,6 +90,8 @@ pub struct ConfigDocument {
     pub preempt: Cow<'static, str>,
     #[serde(default)]
     pub dl_server: Cow<'static, str>,
+    #[serde(default)]
+    pub balance: bool,
     pub steal_period_ns: u64,
     pub steal_ns: u64,
     pub memory_mib: u32,
@@ -148,6 +150,11 @@ pub struct TotalsDocument {
     pub lost_records: u64,
     pub lag_violations: u64,
     pub failed_spawns: u64,
+    /// Time in which any CPU idled while a task that may run on it waited on another one.
+    #[serde(default)]
+    pub wasted_core_ns: u64,
+    #[serde(default)]
+    pub moves: MovesDocument,
     pub ending: Cow<'static, str>,
     /// Host seconds; the only value that differs between identical runs.
     pub wall_s: f64,
@@ -168,6 +175,11 @@ pub struct CpuDocument {
     pub irq_ns: u64,
     pub switches: u64,
     pub ipis: u64,
+    #[serde(default)]
+    pub balance: BalanceDocument,
+    /// Time in which it idled while a task that may run on it waited on another one.
+    #[serde(default)]
+    pub wasted_ns: u64,
     /// Longest time with interrupts off, where it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub irqsoff_ns: Option<u64>,
@@ -185,6 +197,60 @@ pub struct CpuDocument {
     /// events are accounted at the time they were set for anyway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_late_ns: Option<Dist>,
+}
+
+/// What one CPU did to even out load.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct BalanceDocument {
+    pub attempts: u64,
+    pub failed: u64,
+    pub newidle_pulls: u64,
+    pub newidle_misses: u64,
+    pub pushes: u64,
+    pub kicks: u64,
+}
+
+impl From<record::Balance> for BalanceDocument {
+    fn from(counters: record::Balance) -> Self {
+        let record::Balance {
+            attempts, failed, newidle_pulls, newidle_misses, pushes, kicks, ..
+        } = counters;
+        Self { attempts, failed, newidle_pulls, newidle_misses, pushes, kicks }
+    }
+}
+
+/// Moves between CPUs by what made them; without `fork`, which is no migration, `migrations`.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct MovesDocument {
+    pub wakeup: u64,
+    pub fork: u64,
+    pub periodic: u64,
+    pub newidle: u64,
+    pub active: u64,
+    pub nohz: u64,
+    pub affinity: u64,
+}
+
+impl From<record::Moves> for MovesDocument {
+    fn from(moves: record::Moves) -> Self {
+        let record::Moves { wakeup, fork, periodic, newidle, active, nohz, affinity, .. } = moves;
+        Self { wakeup, fork, periodic, newidle, active, nohz, affinity }
+    }
+}
+
+impl MovesDocument {
+    /// With the names that the report uses.
+    pub(super) fn named(&self) -> [(&'static str, u64); 7] {
+        [
+            ("wakeup", self.wakeup),
+            ("fork", self.fork),
+            ("periodic", self.periodic),
+            ("newidle", self.newidle),
+            ("active", self.active),
+            ("nohz", self.nohz),
+            ("affinity", self.affinity),
+        ]
+    }
 }
 
 /// One task.
@@ -268,6 +334,8 @@ impl Document {
                 lost_records: records.total.lost_records,
                 lag_violations: records.total.lag_violations,
                 failed_spawns: records.total.failed_spawns,
+                wasted_core_ns: records.moves.wasted_ns,
+                moves: records.moves.into(),
                 ending: records.total.ending.word().into(),
                 wall_s: decimals(result.wall.as_secs_f64(), 3),
             },
@@ -341,6 +409,7 @@ impl ConfigDocument {
                 DlServer::Lazy => "lazy",
             }
             .into(),
+            balance: scenario.balances,
             steal_period_ns: scenario.steal.map_or(0, |steal| steal.period_ns),
             steal_ns: scenario.steal.map_or(0, |steal| steal.time_ns),
             memory_mib: plan.memory_mib,
@@ -368,6 +437,8 @@ impl CpuDocument {
             irq_ns: counters.irq_ns,
             switches: counters.switches,
             ipis: counters.ipis,
+            balance: records.balance.into(),
+            wasted_ns: records.balance.wasted_ns,
             irqsoff_ns: scenario.kernel_cost.then_some(counters.irqsoff_ns),
             tick_cost_ns: scenario.kernel_cost.then(|| Dist::from(records.tick_cost.histogram())),
             timer_count: counters.timer_count,

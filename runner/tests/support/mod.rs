@@ -4,8 +4,8 @@
 use abi::{
     Histogram, line,
     record::{
-        ApicMode, BucketList, Buckets, Cpu, End, Ending, Machine, Measure, Moments, Record,
-        Reference, Status, Task, TimerMode, Total,
+        ApicMode, Balance, BucketList, Buckets, Cpu, End, Ending, Machine, Measure, Moments, Moves,
+        Record, Reference, Status, Task, TimerMode, Total,
     },
     scenario,
 };
@@ -86,6 +86,20 @@ pub fn cpu(cpu: u32) -> Record {
     })
 }
 
+/// A CPU that never had anything to balance.
+pub fn balance(cpu: u32) -> Record {
+    Record::Balance(Balance {
+        cpu,
+        attempts: 0,
+        failed: 0,
+        newidle_pulls: 0,
+        newidle_misses: 0,
+        pushes: 0,
+        kicks: 0,
+        wasted_ns: 0,
+    })
+}
+
 /// One of `tasks` equal tasks on `cpus` CPUs.
 pub fn task(task: u32, tasks: u32, cpus: u32) -> Record {
     let runtime_ns = ELAPSED_NS * u64::from(cpus) / u64::from(tasks);
@@ -111,7 +125,7 @@ pub fn task(task: u32, tasks: u32, cpus: u32) -> Record {
 /// The records of a run in which all went well, without the end.
 pub fn records(cpus: u32, tasks: u32) -> Vec<Record> {
     let mut records = vec![machine(cpus)];
-    records.extend((0..cpus).map(cpu));
+    records.extend((0..cpus).flat_map(|number| [cpu(number), balance(number)]));
     records.extend((0..tasks).map(|number| task(number, tasks, cpus)));
     for owner in 0..cpus {
         records.extend(distribution(Measure::TickInterval, owner, &[1_000_000; 99]));
@@ -120,6 +134,16 @@ pub fn records(cpus: u32, tasks: u32) -> Vec<Record> {
         records.extend(distribution(Measure::Stint, owner, &[3_000_000, 3_000_016]));
         records.extend(distribution(Measure::StintTicks, owner, &[3, 3]));
     }
+    records.push(Record::Moves(Moves {
+        wakeup: 0,
+        fork: 0,
+        periodic: 0,
+        newidle: 0,
+        active: 0,
+        nohz: 0,
+        affinity: 0,
+        wasted_ns: 0,
+    }));
     records.push(Record::Total(Total {
         elapsed_ns: ELAPSED_NS,
         switches: 33,

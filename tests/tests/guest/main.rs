@@ -2,6 +2,7 @@
 
 mod against_linux;
 mod agreement;
+mod balance;
 mod base_slice;
 mod boots;
 mod boundary;
@@ -17,6 +18,7 @@ mod real_clock;
 mod rtapp;
 mod shares;
 mod slices;
+mod storm;
 mod tick_modes;
 mod traces;
 mod wakeups;

@@ -61,7 +61,8 @@ fn fewer_hogs_than_cpus_share_none() {
     assert_eq!(busy, [0, 0, 0, SECOND, SECOND, SECOND, SECOND, SECOND]);
 }
 
-/// Two hogs share CPU 0 until the task on CPU 1 is gone; from that moment each has its own.
+/// Two hogs share CPU 0 in turns of 2 ms until the task on CPU 1 is gone; from that moment each
+/// has its own. The one that waits then ran a millisecond ago: its cache is cold.
 fn assert_pulls(first: Vec<Op>, busy_ns: u64) {
     let experiment = Experiment::new()
         .smp(2)
@@ -84,10 +85,10 @@ fn assert_pulls(first: Vec<Op>, busy_ns: u64) {
 
 #[test]
 fn a_cpu_whose_task_ends_pulls_a_waiting_one_at_once() {
-    assert_pulls(vec![Op::Run(10 * MS), Op::Exit], 10 * MS);
+    assert_pulls(vec![Op::Run(11 * MS), Op::Exit], 11 * MS);
 }
 
 #[test]
 fn a_cpu_whose_task_sleeps_pulls_a_waiting_one_at_once() {
-    assert_pulls(vec![Op::Run(10 * MS), Op::Sleep(2 * SECOND)], 10 * MS);
+    assert_pulls(vec![Op::Run(11 * MS), Op::Sleep(2 * SECOND)], 11 * MS);
 }

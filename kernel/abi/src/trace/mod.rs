@@ -236,6 +236,8 @@ byte_enum! {
         Wakeup = "wake-up",
         /// A CPU without work, or with less, took it.
         Pull = "pulled",
+        /// It ran, and a CPU without work, or with less, asked for it.
+        Push = "pushed",
         /// It may not stay where it is.
         Affinity = "affinity",
     }
