@@ -5,6 +5,8 @@
 //! | [`IrqLock`] | data that any CPU may touch | one CPU, interrupts off |
 //! | [`LocalCell`] | data of one CPU | that CPU, interrupts off |
 //! | [`OnCpu`] | a task's stack and saved registers | the CPU the task runs on |
+//! | [`WakeList`] | tasks that others woke for a CPU | any CPU pushes, that CPU takes |
+//! | [`NeedResched`] | a request to choose again | any CPU under the runqueue's lock |
 //!
 //! How interrupts are switched and which CPU this is comes in through [`Cpu`], so that
 //! everything here is tested on the host; `--cfg loom` swaps the atomics for the model
@@ -17,12 +19,16 @@ extern crate std;
 
 mod irq_lock;
 mod local;
+mod need_resched;
 mod on_cpu;
 mod shim;
+mod wake_list;
 
 pub use irq_lock::{IrqLock, IrqLockGuard};
 pub use local::LocalCell;
+pub use need_resched::NeedResched;
 pub use on_cpu::OnCpu;
+pub use wake_list::{Batch, WakeLink, WakeList};
 
 /// What a lock must know of the machine.
 ///
