@@ -6,6 +6,7 @@
 
 use crate::task::Moved;
 use abi::histogram::{TICK_BUCKETS, TIME_BUCKETS};
+use abi::record::Wakeups;
 use abi::{Clock, Histogram};
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -56,8 +57,13 @@ impl TaskAccount {
     /// The task became runnable.
     pub(crate) fn wake(&mut self, now_ns: u64) {
         self.wakeups += 1;
+        let woken_ns = *self.woken_ns.get_or_insert(now_ns);
+        self.last_wakeup_ns = Some(woken_ns);
+    }
+
+    /// It will become runnable as soon as its CPU takes its wake list; the wait counts from now.
+    pub(crate) fn queue_wakeup(&mut self, now_ns: u64) {
         self.woken_ns = Some(now_ns);
-        self.last_wakeup_ns = Some(now_ns);
     }
 
     /// It had no need to wait for what came, or would have come, at that time.
@@ -75,7 +81,8 @@ impl TaskAccount {
     pub(crate) fn begin_stint(&mut self, now_ns: u64, cpu: u32, moved_by: Moved, lag_ns: i64) {
         self.see_lag(lag_ns);
         if let Some(woken_ns) = self.woken_ns.take() {
-            self.wakeup_latency.record(now_ns - woken_ns);
+            // The clocks of two CPUs may be a little apart.
+            self.wakeup_latency.record(now_ns.saturating_sub(woken_ns));
         }
         if self.last_cpu.replace(cpu).is_some_and(|last| last != cpu) {
             self.moves[moved_by as usize] += 1;
@@ -122,6 +129,8 @@ pub(crate) struct CpuAccount {
     pub(crate) missed_ticks: u64,
     pub(crate) irq_ns: u64,
     pub(crate) ipis: u64,
+    /// Known at the end of the run only.
+    pub(crate) wakeups: Wakeups,
     /// Longest time with interrupts off; only where it is measured.
     pub(crate) irqsoff_ns: u64,
     pub(crate) tick_interval: Histogram<TIME_BUCKETS>,
@@ -134,12 +143,13 @@ pub(crate) struct CpuAccount {
 }
 
 impl CpuAccount {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(cpu: u32) -> Self {
         Self {
             ticks: 0,
             missed_ticks: 0,
             irq_ns: 0,
             ipis: 0,
+            wakeups: Wakeups::none(cpu),
             irqsoff_ns: 0,
             tick_interval: Histogram::EMPTY,
             tick_cost: Histogram::EMPTY,

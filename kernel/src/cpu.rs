@@ -9,18 +9,18 @@
 use crate::arch::{self, Context, ThisCpu, lapic};
 use crate::events::{self, Timers};
 use crate::irqsoff::IrqsOff;
-use crate::sched::{BalanceState, NOBODY, Removed, Rq, Shown};
+use crate::sched::{BalanceState, NOBODY, Removed, Rq, Seen, Shown};
 use crate::trace::Tracer;
 use crate::{
     account::CpuAccount,
     event_time::{EventTime, Operations},
     task::TaskId,
 };
-use abi::CpuSet;
+use abi::{CpuSet, record::Wakeups};
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use ksync::{IrqLock, LocalCell};
-use placement::Topology;
+use ksync::{IrqLock, LocalCell, NeedResched, WakeList};
+use placement::{Topology, wakeup::Flips};
 use spin::Once;
 
 static CPUS: Once<Box<[Cpu]>> = Once::new();
@@ -59,21 +59,40 @@ pub(crate) struct Cpu {
     /// Whether it is to balance for idle CPUs.
     pub(crate) is_kicked: AtomicBool,
     /// Set under `rq`'s lock, read by this CPU before it leaves an interrupt or halts.
-    need_resched: AtomicBool,
+    need_resched: NeedResched,
+    /// Tasks that other CPUs woke for this one.
+    pub(crate) wake_list: WakeList,
+    /// What those see of `rq` that do not take its lock.
+    pub(crate) seen: Seen,
     /// A copy of what `rq` says, for messages of a CPU that cannot take the lock.
     current: AtomicU32,
-    /// A copy of how many are runnable in `rq`, for CPUs that look without its lock.
-    runnable: AtomicU32,
     /// When the last wake-up that sent an IPI here happened, ns; under `rq`'s lock.
     wake_ns: AtomicU64,
-    /// The earliest time at which this CPU may act; see [`Self::is_turn`].
-    acts_ns: AtomicU64,
+    /// When this CPU acts next, or acts; see [`Turn`].
+    acts: AtomicU64,
     /// Whether it halts until it is its turn.
     awaits_turn: AtomicBool,
     /// Whether its run is over.
     is_over: AtomicBool,
     /// What its running task may still do at the time that holds.
     operations: &'static Operations,
+}
+
+/// A CPU's place in the order in which CPUs act, ahead of its number: a time, and at one time who
+/// acts already before those that wait.
+#[derive(Clone, Copy)]
+struct Turn(u64);
+
+impl Turn {
+    const NEVER: Self = Self(u64::MAX);
+
+    const fn acts(at_ns: u64) -> Self {
+        Self(at_ns.saturating_mul(2))
+    }
+
+    const fn waits(at_ns: u64) -> Self {
+        Self(at_ns.saturating_mul(2).saturating_add(1))
+    }
 }
 
 /// What only its own CPU touches.
@@ -84,6 +103,10 @@ pub(crate) struct Local {
     pub(crate) irqsoff: IrqsOff,
     /// Whether timer events are being handled; an interrupt in between leaves it to them.
     pub(crate) is_handling: bool,
+    /// Wake-ups made here.
+    pub(crate) wakeups: Wakeups,
+    /// Whom timers woke here while nobody ran.
+    pub(crate) idle_flips: Flips,
 }
 
 /// One tick in the timer's own terms.
@@ -120,7 +143,7 @@ impl Cpu {
             apic_id,
             rq: IrqLock::new(rq),
             local: LocalCell::new(id, local),
-            account: IrqLock::new(CpuAccount::new()),
+            account: IrqLock::new(CpuAccount::new(id)),
             trace,
             idle: Once::new(),
             tick_timer: Once::new(),
@@ -129,11 +152,12 @@ impl Cpu {
             removed: Removed::default(),
             pushes_to: AtomicU32::new(NOBODY),
             is_kicked: AtomicBool::new(false),
-            need_resched: AtomicBool::new(false),
+            need_resched: NeedResched::none(),
+            wake_list: WakeList::new(),
+            seen: Seen::new(),
             current: AtomicU32::new(IDLE),
-            runnable: AtomicU32::new(0),
             wake_ns: AtomicU64::new(0),
-            acts_ns: AtomicU64::new(u64::MAX),
+            acts: AtomicU64::new(Turn::NEVER.0),
             awaits_turn: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         }
@@ -148,17 +172,15 @@ impl Cpu {
 
     /// Asks for a look at the runqueue. The caller holds `rq`'s lock or is this CPU.
     pub(crate) fn set_need_resched(&self) {
-        // Release: pairs with the Acquire below, for a CPU that sees it without an IPI.
-        self.need_resched.store(true, Ordering::Release);
+        self.need_resched.set();
     }
 
     pub(crate) fn clear_need_resched(&self) {
-        // Relaxed: under `rq`'s lock, which orders it against the next request.
-        self.need_resched.store(false, Ordering::Relaxed);
+        self.need_resched.clear();
     }
 
     pub(crate) fn need_resched(&self) -> bool {
-        self.need_resched.load(Ordering::Acquire)
+        self.need_resched.is_set()
     }
 
     /// The task on this CPU, for messages.
@@ -174,28 +196,24 @@ impl Cpu {
     /// How many tasks wait here, as of a moment ago. One that is runnable does not: it runs, or
     /// will as soon as this CPU looks.
     pub(crate) fn waiting(&self) -> u32 {
-        self.runnable().saturating_sub(1)
+        self.seen.runnable().saturating_sub(1)
     }
 
     /// Whether nobody wants to run here, as of a moment ago.
+    pub(crate) fn is_unwanted(&self) -> bool {
+        self.seen.runnable() == 0
+    }
+
+    /// Whether nothing runs, is queued or on its way here, as of a moment ago.
     pub(crate) fn is_idle(&self) -> bool {
-        self.runnable() == 0
-    }
-
-    fn runnable(&self) -> u32 {
-        // Relaxed: a hint; who acts on it looks again under the lock.
-        self.runnable.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_runnable(&self, runnable: u32) {
-        self.runnable.store(runnable, Ordering::Relaxed);
+        self.current().is_none() && self.seen.queued() == 0 && !self.wake_list.is_pending()
     }
 
     /// Notes when a wake-up happened that this CPU is about to be told of.
     pub(crate) fn note_wake(&self, at_ns: u64) {
         // Relaxed: the IPI that follows orders it.
         self.wake_ns.fetch_max(at_ns, Ordering::Relaxed);
-        self.acts_ns.fetch_min(at_ns, Ordering::SeqCst);
+        self.acts.fetch_min(Turn::waits(at_ns).0, Ordering::SeqCst);
         // SeqCst: either this sees that its run is over, or `retire` comes after the line above.
         if self.is_over.load(Ordering::SeqCst) {
             self.set_acts(u64::MAX);
@@ -211,14 +229,13 @@ impl Cpu {
     /// This CPU acts at a time, or not before it. If that makes it another CPU's turn, that one
     /// is told.
     pub(crate) fn set_acts(&self, at_ns: u64) {
+        let turn = Turn::waits(at_ns).0;
         // SeqCst, here and below: either this CPU sees that the other one waits, or that one
         // sees that it need not.
-        if self.acts_ns.swap(at_ns, Ordering::SeqCst) == at_ns
-            || WAITING.load(Ordering::SeqCst) == 0
-        {
+        if self.acts.swap(turn, Ordering::SeqCst) == turn || WAITING.load(Ordering::SeqCst) == 0 {
             return;
         }
-        let turn = |cpu: &&Cpu| (cpu.acts_ns.load(Ordering::SeqCst), cpu.id);
+        let turn = |cpu: &&Cpu| (cpu.acts.load(Ordering::SeqCst), cpu.id);
         let Some(next) = all().iter().min_by_key(turn) else { return };
         if next.id != self.id && next.stop_waiting() {
             lapic::send_timer(next.apic_id);
@@ -231,9 +248,25 @@ impl Cpu {
     ///
     /// Under the virtual clock CPUs act one at a time, in the order of event times, whatever the
     /// order in which QEMU executes them. Then no wake-up comes from another CPU's future.
-    pub(crate) fn is_turn(&self, at_ns: u64) -> bool {
-        let mine = (at_ns, self.id);
-        let is_later = |cpu: &Cpu| (cpu.acts_ns.load(Ordering::SeqCst), cpu.id) > mine;
+    ///
+    /// From then on it acts, until it lets time pass: whatever else is due here at that time comes
+    /// before what it makes others do, and a batch of wake-ups stays one.
+    pub(crate) fn take_turn(&self, at_ns: u64) -> bool {
+        let acting = Turn::acts(at_ns).0;
+        if self.acts.load(Ordering::SeqCst) == acting {
+            return true;
+        }
+        self.set_acts(at_ns);
+        if self.is_turn(at_ns) {
+            self.acts.store(acting, Ordering::SeqCst);
+            return true;
+        }
+        false
+    }
+
+    fn is_turn(&self, at_ns: u64) -> bool {
+        let mine = (Turn::waits(at_ns).0, self.id);
+        let is_later = |cpu: &Cpu| (cpu.acts.load(Ordering::SeqCst), cpu.id) > mine;
         let is_turn = || all().iter().all(|cpu| cpu.id == self.id || is_later(cpu));
         if is_turn() {
             return true;
@@ -290,5 +323,5 @@ pub(crate) fn this() -> &'static Cpu {
 
 /// The CPUs that idle, as of a moment ago.
 pub(crate) fn idle() -> CpuSet {
-    all().iter().filter(|cpu| cpu.is_idle()).map(|cpu| cpu.id as usize).collect()
+    all().iter().filter(|cpu| cpu.is_unwanted()).map(|cpu| cpu.id as usize).collect()
 }

@@ -87,6 +87,7 @@ fn send_cpu(cpu: &Cpu, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
         ipis: account.ipis,
         irqsoff_ns: account.irqsoff_ns,
     }))?;
+    send(Record::Wakeups(account.wakeups))?;
     send_histogram(Measure::TickInterval, cpu.id, &account.tick_interval, send)?;
     send_histogram(Measure::TickCost, cpu.id, &account.tick_cost, send)?;
     send_histogram(Measure::TimerLate, cpu.id, &account.timer_late, send)

@@ -170,8 +170,12 @@ pub(crate) fn elapsed_ns() -> u64 {
 
 /// The run is over on this CPU.
 pub(crate) fn end(cpu: &'static Cpu) {
-    let (end_ns, irqsoff_ns) = cpu.local.with(|local| (local.time.now(), local.irqsoff.longest_ns));
-    cpu.account.lock().irqsoff_ns = irqsoff_ns;
+    let end_ns = cpu.local.with(|local| {
+        let mut account = cpu.account.lock();
+        account.irqsoff_ns = local.irqsoff.longest_ns;
+        account.wakeups = local.wakeups;
+        local.time.now()
+    });
     {
         let mut rq = cpu.rq.lock();
         rq.advance(end_ns);

@@ -8,18 +8,18 @@ use crate::explain::Decisions;
 use crate::fail::fail;
 use crate::irqsoff::IrqsOff;
 use crate::run::{self, Config};
-use crate::sched::{self, BalanceState, RealTime, Rq, Tracker};
+use crate::sched::{self, BalanceState, RealTime, Rq, Tracker, domains};
 use crate::task::{self, Task};
 use crate::trace::{self, Tracer};
 use crate::waste;
 use crate::workload;
-use abi::record::Failure;
-use abi::{CpuSet, Scenario, TaskSpec};
+use abi::record::{Failure, Wakeups};
+use abi::{CpuSet, Scenario, Surroundings, TaskSpec};
 use alloc::boxed::Box;
 use alloc::vec;
 use core::fmt;
 use eevdf::{Attr, Entity, Features, Nice, Node, Preset, Rules, RunQueue};
-use placement::Topology;
+use placement::{Topology, wakeup::Flips};
 
 const TASK_STACK_SIZE: u64 = 16 * 1024;
 /// Stacks of a CPU, with their page tables.
@@ -77,6 +77,7 @@ pub(crate) fn check_memory(scenario: &Scenario, heap_size: u64) {
 /// Creates all tasks, and a runqueue for each CPU.
 pub(crate) fn create(scenario: &Scenario, apic_ids: &[u32]) {
     let rules = rules(scenario);
+    surround(scenario, &rules);
     workload::init(scenario);
     waste::init(scenario);
     let specs = scenario.tasks.iter().zip(0..);
@@ -98,6 +99,22 @@ fn rules(scenario: &Scenario) -> Rules {
         .with_features(Features::from_bits(spec.features))
 }
 
+/// Puts in force what decides where tasks go.
+fn surround(scenario: &Scenario, rules: &Rules) {
+    if !scenario.topology.fits(scenario.cpus) {
+        refuse(format_args!(
+            "{} cpus cannot be put together as {:?}",
+            scenario.cpus, scenario.topology
+        ));
+    }
+    if scenario.surroundings == Surroundings::Linux && scenario.cpus > 1 {
+        let features = placement::Features::from_bits(scenario.rules.smp_features);
+        let placement = placement::Rules::new(rules.preset(), rules.base_slice_ns());
+        let topology = Topology::new(scenario.topology, scenario.cpus);
+        domains::init(topology, placement.with_features(features));
+    }
+}
+
 fn create_cpu(
     scenario: &Scenario,
     topology: &Topology,
@@ -111,6 +128,8 @@ fn create_cpu(
         timers: Timers::new(scenario, scenario.tasks.len()),
         irqsoff: IrqsOff::default(),
         is_handling: false,
+        wakeups: Wakeups::none(id),
+        idle_flips: Flips::default(),
     };
     let decisions = scenario.explain.map(Decisions::new);
     let rt = RealTime::new(scenario);

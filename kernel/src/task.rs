@@ -33,7 +33,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use eevdf::Entity;
-use ksync::IrqLock;
+use ksync::{IrqLock, WakeLink};
+use placement::wakeup::History;
 use rt::Priority;
 use spin::Once;
 
@@ -132,6 +133,10 @@ pub(crate) struct Task {
     /// Next in the line of what it waits for; under that thing's lock.
     pub(crate) next_waiter: AtomicU32,
     pub(crate) account: IrqLock<TaskAccount, ThisCpu>,
+    /// Next on the wake list that it is on.
+    pub(crate) wake_link: WakeLink,
+    /// Where it ran and whom it woke. Taken under any other lock, holds none.
+    pub(crate) history: IrqLock<History, ThisCpu>,
 }
 
 impl Task {
@@ -182,6 +187,8 @@ impl Task {
             waits: WaitsFor::nothing(),
             next_waiter: AtomicU32::new(TaskId::MAX),
             account: IrqLock::new(TaskAccount::new()),
+            wake_link: WakeLink::new(),
+            history: IrqLock::new(History::default()),
         }
     }
 
@@ -204,6 +211,11 @@ impl Task {
     /// The number of [`Self::affinity`] among the sets of the scenario.
     pub(crate) fn affinity_id(&self) -> SetId {
         self.affinity_id.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is to be let in on another CPU. The caller holds `wait`.
+    pub(crate) fn is_moving(&self) -> bool {
+        self.moves_to.load(Ordering::Relaxed) != Self::STAYS
     }
 
     /// It leaves its CPU for another one, or for any on which it may run. The caller holds `wait`.

@@ -43,6 +43,8 @@ pub struct Config {
     pub preset: Preset,
     /// Features switched on or off against the preset, in order.
     pub features: Vec<(Feature, bool)>,
+    /// The same of those that decide on CPUs.
+    pub smp_features: Vec<(placement::Feature, bool)>,
     /// The base slice in force; by preset and scaling without it.
     pub base_slice_ns: Option<u64>,
     /// How the preset's base slice grows with the CPUs.
@@ -84,10 +86,11 @@ impl Default for Config {
         Self {
             cpus: 1,
             topology: None,
-            surroundings: Surroundings::Simple,
+            surroundings: Surroundings::Linux,
             hz: 1000,
             preset: newest_preset(),
             features: Vec::new(),
+            smp_features: Vec::new(),
             base_slice_ns: None,
             scaling: TunableScaling::Log,
             duration_ns: 10_000_000_000,
@@ -153,6 +156,17 @@ impl Config {
             }
             features = features.with(feature, on);
         }
+        Ok(rules.with_features(features))
+    }
+
+    /// The rules of placement that are in force under Linux's surroundings.
+    ///
+    /// # Errors
+    /// As [`Self::rules`].
+    pub fn placement(&self) -> Result<placement::Rules, Refusal> {
+        let rules = placement::Rules::new(self.preset, self.rules()?.base_slice_ns());
+        let features = &self.smp_features;
+        let features = features.iter().fold(rules.features, |set, &(name, on)| set.with(name, on));
         Ok(rules.with_features(features))
     }
 
@@ -233,6 +247,7 @@ impl Config {
             rules: RulesSpec {
                 preset: self.preset.name().into(),
                 features: rules.features().bits(),
+                smp_features: self.placement()?.features.bits(),
                 base_slice_ns: rules.base_slice_ns(),
             },
             resources: workload.shared.resources().clone(),

@@ -15,6 +15,7 @@ use crate::{
     qemu::{self, Accel, Launch, Qemu},
     records::{Records, Shape},
     report::Document,
+    topology,
     trace::{
         self,
         capture::{self, Capture, News},
@@ -22,7 +23,7 @@ use crate::{
     workload::{Goal, Metric, MetricSpec, Shared, Workload},
 };
 use abi::{
-    Burn, Clock, Scenario,
+    Burn, Clock, Scenario, Surroundings,
     record::Rings,
     trace::ring::{LINE_BYTES, Layout},
 };
@@ -104,6 +105,33 @@ impl Experiment {
     #[must_use]
     pub fn feature(mut self, feature: Feature, on: bool) -> Self {
         self.config.features.push((feature, on));
+        self
+    }
+
+    /// Switches a feature of CPU selection on or off.
+    #[must_use]
+    pub fn smp_feature(mut self, feature: placement::Feature, on: bool) -> Self {
+        self.config.smp_features.push((feature, on));
+        self
+    }
+
+    /// Sets how the CPUs are put together, such as `2s4c2t`, and how many there are.
+    ///
+    /// # Panics
+    /// If that is no description of a number of CPUs.
+    #[must_use]
+    pub fn topology(mut self, description: &str) -> Self {
+        let machine: topology::Description =
+            description.parse().unwrap_or_else(|error| panic!("{description}: {error}"));
+        self.config.cpus = machine.cpus().unwrap_or(self.config.cpus);
+        self.config.topology = Some(machine);
+        self
+    }
+
+    /// Sets what decides where tasks go.
+    #[must_use]
+    pub fn surroundings(mut self, surroundings: Surroundings) -> Self {
+        self.config.surroundings = surroundings;
         self
     }
 

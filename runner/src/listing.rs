@@ -22,6 +22,14 @@ pub(crate) fn features() -> String {
         writeln!(text, "{:<23} {}", feature.name(), feature.meaning())
             .expect("a String takes everything");
     }
+    text.push_str("\nOn several CPUs (--surroundings linux), the same in every version:\n");
+    let on = placement::Features::of(crate::config::newest_preset());
+    for feature in placement::Feature::ALL {
+        let state = if on.contains(feature) { "on" } else { "off" };
+        let origin = if feature.is_merged() { "" } else { " (a proposal, never merged)" };
+        writeln!(text, "{:<23} {state:<3} {}{origin}", feature.name(), feature.meaning())
+            .expect("a String takes everything");
+    }
     text
 }
 

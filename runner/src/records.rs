@@ -9,6 +9,7 @@ use abi::{
     histogram::Moments,
     record::{
         Balance, Candidate, Cpu, Held, Machine, Measure, Moves, Pick, Record, Task, Total, Wait,
+        Wakeups,
     },
 };
 
@@ -101,6 +102,8 @@ pub struct CpuRecords {
     pub counters: Cpu,
     /// What it did to even out load.
     pub balance: Balance,
+    /// The wake-ups it made.
+    pub wakeups: Wakeups,
     /// From tick to tick, ns.
     pub tick_interval: Distribution,
     /// What a tick took that nobody was switched at, ns.
@@ -238,6 +241,7 @@ pub(crate) struct Collector {
     machine: Option<Machine>,
     cpus: Vec<Slot<Cpu, { CPU_MEASURES.len() }>>,
     balances: Vec<Slot<Balance, 0>>,
+    wakeups: Vec<Option<Wakeups>>,
     tasks: Vec<Slot<Task, { TASK_MEASURES.len() }>>,
     counters: Vec<Option<u64>>,
     histograms: Vec<Distribution>,
@@ -254,6 +258,7 @@ impl Collector {
             machine: None,
             cpus: Slot::empty(shape.cpus),
             balances: Slot::empty(shape.cpus),
+            wakeups: vec![None; shape.cpus],
             tasks: Slot::empty(shape.tasks),
             counters: vec![None; shape.counters],
             histograms: vec![Distribution::default(); shape.histograms],
@@ -274,6 +279,13 @@ impl Collector {
                 Slot::put(&mut self.balances, "balance", balance.cpu, balance)
             }
             Record::Cpu(cpu) => Slot::put(&mut self.cpus, "cpu", cpu.cpu, cpu),
+            Record::Wakeups(wakeups) => {
+                let place = find(&mut self.wakeups, "wakeups", wakeups.cpu)?;
+                match place.replace(wakeups) {
+                    None => Ok(()),
+                    Some(_) => Err(CollectError::Twice { kind: "wakeups", number: wakeups.cpu }),
+                }
+            }
             Record::Task(task) => Slot::put(&mut self.tasks, "task", task.task, task),
             Record::Moments(moments) => {
                 self.distribution(moments.of, moments.owner)?.make().add_moments(&Moments {
@@ -342,13 +354,21 @@ impl Collector {
         let total = self.total.ok_or(CollectError::MissingOnly("total"))?;
         let moves = self.moves.ok_or(CollectError::MissingOnly("moves"))?;
         let mut cpus = Vec::with_capacity(self.cpus.len());
-        let slots = self.cpus.into_iter().zip(self.balances).enumerate();
-        for (number, (slot, balance)) in slots {
+        let slots = self.cpus.into_iter().zip(self.balances).zip(self.wakeups).enumerate();
+        for (number, ((slot, balance), wakeups)) in slots {
             let (counters, measures) = slot.finish("cpu", number)?;
+            let wakeups = wakeups.ok_or(CollectError::Missing { kind: "wakeups", number })?;
             check_buckets(CPU_MEASURES, &measures, counters.cpu)?;
             let [tick_interval, tick_cost, timer_late] = measures;
             let (balance, []) = balance.finish("balance", number)?;
-            cpus.push(CpuRecords { counters, balance, tick_interval, tick_cost, timer_late });
+            cpus.push(CpuRecords {
+                counters,
+                balance,
+                wakeups,
+                tick_interval,
+                tick_cost,
+                timer_late,
+            });
         }
         let mut tasks = Vec::with_capacity(self.tasks.len());
         for (number, slot) in self.tasks.into_iter().enumerate() {

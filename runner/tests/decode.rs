@@ -81,11 +81,11 @@ fn every_lost_machine_line_is_noticed() {
 
 #[test]
 fn a_corrupted_line_is_named() {
-    let error = changed(|lines| lines[3] = lines[3].replacen("ticks=100", "ticks=101", 1));
-    let DecodeError::Line { number: 4, cause: LineError::Checksum { .. }, text } =
+    let error = changed(|lines| lines[4] = lines[4].replacen("ticks=100", "ticks=101", 1));
+    let DecodeError::Line { number: 5, cause: LineError::Checksum { .. }, text } =
         error.unwrap_err()
     else {
-        panic!("it must name line 4 and its checksum");
+        panic!("it must name line 5 and its checksum");
     };
     assert!(text.starts_with("@cpu cpu=1 "), "{text}");
 }

@@ -1,12 +1,12 @@
 //! The records that a guest sends, each field with its unit.
 //!
 //! One run sends, in this order: [`Rings`], before it begins, if it is traced; [`Machine`], one
-//! [`Cpu`] per CPU, one [`Task`] per task, both with [`Moments`] and [`Buckets`]
-//! (distributions) in between, one [`Counter`] per counter and the distributions of the programs' histograms, a [`Wait`] for each task that waits for
-//! another and a [`Held`] for each mutex that is held, any number of [`Pick`] with their
-//! [`Candidate`]s, one [`Total`], one [`End`]. A guest that gives up sends [`Fail`] instead of
-//! what is missing, and `End` with status `failed` where it still can. `End` counts the records
-//! before it.
+//! [`Cpu`] and one [`Wakeups`] per CPU, one [`Task`] per task, with [`Moments`] and [`Buckets`]
+//! (distributions) in between, one [`Counter`] per counter and the distributions of the programs'
+//! histograms, a [`Wait`] for each task that waits for another and a [`Held`] for each mutex that
+//! is held, any number of [`Pick`] with their [`Candidate`]s, one [`Total`], one [`End`]. A guest
+//! that gives up sends [`Fail`] instead of what is missing, and `End` with status `failed` where
+//! it still can. `End` counts the records before it.
 
 use crate::line::LineError;
 use core::fmt::{self, Write};
@@ -334,6 +334,38 @@ records! {
         wasted_ns: u64,
     }
 
+    /// Wake-ups that one CPU made, and what they took; all 0 on a single CPU.
+    "wakeups" => Wakeups {
+        /// The CPU.
+        cpu: u32,
+        /// Wake-ups of tasks that stay or join here.
+        local: u64,
+        /// Wake-ups of tasks that stay or join elsewhere.
+        remote: u64,
+        /// Those of both that change CPU.
+        migrated: u64,
+        /// By a waker that said it is about to sleep.
+        sync: u64,
+        /// Of tasks that were queued still, waiting out a debt.
+        delayed: u64,
+        /// Left to the other CPU, by its wake list.
+        queued: u64,
+        /// The waker's CPU was set against the wakee's.
+        affine_attempts: u64,
+        /// It was preferred.
+        affine: u64,
+        /// Searches for an idle CPU.
+        searches: u64,
+        /// CPUs that these looked at.
+        probes: u64,
+        /// Times another CPU's runqueue was locked.
+        remote_rq_locks: u64,
+        /// Time spent waiting for these locks, ns; 0 under the virtual clock.
+        contended_ns: u64,
+        /// Reschedule interrupts sent.
+        ipis_sent: u64,
+    }
+
     /// One task's part of the run.
     "task" => Task {
         /// Its place in the scenario.
@@ -496,6 +528,28 @@ records! {
         status: Status,
         /// Records before this one.
         records: u64,
+    }
+}
+
+impl Wakeups {
+    /// Those of a CPU that has made none.
+    pub const fn none(cpu: u32) -> Self {
+        Self {
+            cpu,
+            local: 0,
+            remote: 0,
+            migrated: 0,
+            sync: 0,
+            delayed: 0,
+            queued: 0,
+            affine_attempts: 0,
+            affine: 0,
+            searches: 0,
+            probes: 0,
+            remote_rq_locks: 0,
+            contended_ns: 0,
+            ipis_sent: 0,
+        }
     }
 }
 

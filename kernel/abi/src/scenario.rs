@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"SLICELAB";
 /// Version of the scenario's encoding and of the records; both sides must agree.
-pub const VERSION: u32 = 9;
+pub const VERSION: u32 = 10;
 const HEADER_LEN: usize = 20;
 static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
@@ -102,6 +102,8 @@ pub struct RulesSpec {
     pub preset: String,
     /// Feature bits, as `eevdf::Features::bits` numbers them.
     pub features: u64,
+    /// Feature bits, as `placement::Features::bits` numbers them.
+    pub smp_features: u64,
     /// The base slice in force, scaled, in ns.
     pub base_slice_ns: u64,
 }
@@ -315,7 +317,12 @@ mod tests {
             kernel_cost: false,
             balances: true,
             trace_slots: None,
-            rules: RulesSpec { preset: "v6.8".into(), features: 3, base_slice_ns: 750_000 },
+            rules: RulesSpec {
+                preset: "v6.8".into(),
+                features: 3,
+                smp_features: 5,
+                base_slice_ns: 750_000,
+            },
             resources: Resources::default(),
             programs: alloc::vec![alloc::vec![Op::RunForever]],
             tasks: alloc::vec![TaskSpec {

@@ -21,7 +21,7 @@ use crate::arch::clock;
 use crate::cpu::{self, Cpu, Local};
 use crate::irqsoff::{let_interrupts_in, wait_for_interrupt};
 use crate::run;
-use crate::sched::{self, Why, tick, wakeup};
+use crate::sched::{self, Why, tick, ttwu_queue, wakeup};
 use crate::task;
 use abi::{Clock, trace};
 use eevdf::{Resched, Wake};
@@ -173,11 +173,10 @@ fn handle_due(cpu: &'static Cpu) -> Option<Handled> {
 fn next(cpu: &Cpu, local: &mut Local, now_ns: u64, is_periodic: bool) -> Next {
     // A periodic timer cannot fire again soon, so its CPUs do not wait for each other.
     let is_ordered = run::config().clock == Clock::Virtual && !is_periodic;
-    if let Some(due_ns) = local.timers.next_ns().filter(|&at_ns| at_ns <= now_ns && is_ordered) {
-        cpu.set_acts(due_ns);
-        if !cpu.is_turn(due_ns) {
-            return Next::NotYet;
-        }
+    if let Some(due_ns) = local.timers.next_ns().filter(|&at_ns| at_ns <= now_ns && is_ordered)
+        && !cpu.take_turn(due_ns)
+    {
+        return Next::NotYet;
     }
     let Some((due_ns, event, missed_ticks)) = local.timers.take_due(now_ns) else {
         return Next::Nothing;
@@ -197,11 +196,17 @@ fn handle(cpu: &'static Cpu, event: Event) {
         Event::Begin => {
             cpu.local.with(|local| local.timers.start_periodic());
             tick::begin(cpu);
+            // Of a CPU that began before: its interrupt may have come together with the one that
+            // set this run.
+            let now = cpu.local.with(|local| local.time.now());
+            ttwu_queue::drain(cpu, now);
             cpu.set_need_resched();
         }
         // A request to choose again is made already.
         Event::Reschedule => {
+            let now = cpu.local.with(|local| local.time.now());
             cpu.trace.write(cpu.wake_ns(), || trace::Event::IpiReceive);
+            ttwu_queue::drain(cpu, now);
             sched::on_kick(cpu);
         }
         Event::Wake => {

@@ -1,12 +1,13 @@
 //! A new task gets a CPU (Linux: `wake_up_new_task`).
 
-use super::wakeup;
+use super::{select, wakeup};
 use crate::cpu;
 use crate::task::{Moved, State, Task};
 use eevdf::{Enqueue, Wake};
+use placement::wakeup::History;
 
-/// Starts a task that is not alive, with the attributes of its description, on an idle CPU if
-/// there is one, else here. Interrupts must be off; the caller has it to itself.
+/// Starts a task that is not alive, with the attributes of its description, on the CPU that the
+/// surroundings choose. Interrupts must be off; the caller has it to itself.
 pub(crate) fn spawn(task: &'static Task) {
     let this = cpu::this();
     let now = this.local.with(|local| local.time.now());
@@ -21,11 +22,11 @@ pub(crate) fn spawn(task: &'static Task) {
     task.account.lock().spawn(old.sum_exec_ns());
     task.set_class(task.newborn_policy);
     task.track_newborn();
-    let target = placement::simple::select_cpu(this.id as usize, task.affinity(), &cpu::idle());
-    if target != this.id as usize {
+    *task.history.lock() = History { recent_used: this.id as usize, ..History::default() };
+    let target = select::for_fork(this, task);
+    if target.id != this.id {
         this.balance.lock().counters.forks += 1;
     }
     let how = Wake { fork: true, ..Wake::default() };
-    let target = cpu::by_id(target as u32);
     wakeup::activate(this, target, task, Enqueue::Initial, Moved::Wakeup, how, now);
 }

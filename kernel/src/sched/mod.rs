@@ -6,6 +6,10 @@
 //! | `class.rs` | the classes of a runqueue and their order |
 //! | `schedule.rs` | leaving the CPU: choose, account, switch |
 //! | `wakeup.rs` | making a blocked task runnable, here or on another CPU |
+//! | `ttwu_queue.rs` | leaving the rest of a wake-up to the other CPU |
+//! | `select.rs` | choosing a CPU for a wake-up or a fork |
+//! | `domains.rs` | the topology and rules in force, and what a cache's CPUs share |
+//! | `seen.rs` | what other CPUs see of a CPU |
 //! | `sleep.rs` | sleeping until a time |
 //! | `fork.rs` | a new task gets a CPU |
 //! | `change.rs` | what a task changes about itself |
@@ -25,13 +29,17 @@ mod audit;
 mod balance;
 mod change;
 mod class;
+pub(crate) mod domains;
 mod fork;
 mod load;
 mod recency;
 mod rq;
 mod schedule;
+mod seen;
+mod select;
 mod sleep;
 pub(crate) mod tick;
+pub(crate) mod ttwu_queue;
 pub(crate) mod wakeup;
 
 pub(crate) use audit::check_places;
@@ -43,6 +51,7 @@ pub(crate) use load::{Removed, Shown, Tracked, Tracker};
 pub(crate) use recency::Place;
 pub(crate) use rq::{Rq, Why};
 pub(crate) use schedule::{Leave, block, exit, idle_loop, leave_interrupt, schedule};
+pub(crate) use seen::Seen;
 pub(crate) use sleep::sleep_until;
 
 /// The fair policy's word for a policy of the scenario; what a real-time task is when it becomes a

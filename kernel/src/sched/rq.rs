@@ -5,6 +5,7 @@
 //! into the second only, so that stints are measured by one clock and charged by another.
 
 use super::class::RealTime;
+use super::domains;
 use super::load::Tracker;
 use super::recency::Recency;
 use crate::cpu::Cpu;
@@ -160,8 +161,8 @@ impl Rq {
         {
             panic!("the runqueue of cpu {} is corrupt: {violation:?}", cpu.id);
         }
+        cpu.seen.publish(self, domains::linux().is_none());
         let nr_runnable = self.nr_runnable();
-        cpu.set_runnable(nr_runnable);
         self.show(cpu);
         if self.is_tracked() {
             let fair_curr = self.fair.curr().map(|EntityId(id)| task::by_id(id).affinity_id());

@@ -9,6 +9,7 @@
 //! injection): runnable, allowed here, running nowhere.
 
 use super::balance;
+use super::domains;
 use super::rq::{Rq, Stint, Why};
 use crate::account::End;
 use crate::arch::{Context, ThisCpu, interrupts_are_on, switch};
@@ -141,6 +142,10 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     rq.switches += 1;
     cpu.set_current(next);
     rq.publish(cpu);
+    if let (None, Some(linux)) = (next, domains::linux()) {
+        cpu.seen.goes_idle(now);
+        linux.note_idle(cpu);
+    }
     let slice_timer = rq.fair.hrtick_delay_ns();
     let server_timer = rq.server_timer_ns();
     drop(rq);
@@ -172,6 +177,12 @@ fn leave_queue(cpu: &Cpu, rq: &mut Rq, id: TaskId, leave: Leave) -> Left {
     let _ = rq.fair.update_curr(task_ns);
     let slice_ns = rq.fair.entity(entity_id).map_or(u64::MAX, Entity::slice_ns);
     let lag_ns = rq.fair.lag(entity_id).unwrap_or(0);
+    if leave == Leave::Blocked
+        && let Some(entity) = rq.fair.entity(entity_id)
+        && domains::linux().is_some_and(|linux| linux.rules.needs_durations())
+    {
+        task.history.lock().duration.sleep(entity.sum_exec_ns());
+    }
     let why = match leave {
         Leave::Preempted => None,
         Leave::Yields => {

@@ -5,7 +5,7 @@
 //! charged to nobody, as with Linux's IRQ_TIME_ACCOUNTING. Either decides whether a slice that
 //! is a whole number of ticks takes one tick more.
 
-use super::{Why, balance};
+use super::{Why, balance, domains};
 use crate::arch::clock;
 use crate::cpu::Cpu;
 use crate::run;
@@ -42,6 +42,9 @@ pub(crate) fn tick(cpu: &Cpu) {
         cpu.local.with(|local| local.timers.set_server(server_timer));
     }
     balance::tick(cpu, now);
+    if let Some(linux) = domains::linux() {
+        linux.update_budget(cpu);
+    }
     spend_irq_cost(cpu, now);
 }
 

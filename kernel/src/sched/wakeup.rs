@@ -2,21 +2,23 @@
 //!
 //! Three cases. The task has not blocked yet: the wake-up is kept for it. It blocked but its
 //! dequeue was delayed: it is requeued in place, on the CPU where it blocked. It is off its
-//! queue: once nobody stands on its stack any more, it gets a CPU and joins that queue.
+//! queue: once nobody stands on its stack any more, it gets a CPU and joins that queue. In the
+//! last two, the CPU concerned may be left to do the rest itself (`ttwu_queue.rs`).
 //!
 //! The waker holds the task's lock throughout, so two wakers cannot both find it blocked, and
 //! takes at most one runqueue lock below it.
 
-use super::Why;
 use super::rq::Rq;
-use crate::arch::{lapic, spin_hint};
+use super::{Why, select, ttwu_queue};
+use crate::arch::{ThisCpu, clock, lapic, spin_hint};
 use crate::cpu::{self, Cpu};
 use crate::run;
 use crate::task::{Moved, OnRq, State, Task};
 use crate::trace;
-use abi::Preempt;
 use abi::trace::{Event, Joins};
+use abi::{Clock, Preempt};
 use eevdf::{Enqueue, EntityId, Resched, Wake};
+use ksync::IrqLockGuard;
 
 /// Wakes a task; without effect on one that is runnable or at its end. Interrupts must be off.
 pub(crate) fn wake(task: &'static Task, how: Wake) {
@@ -33,28 +35,69 @@ pub(crate) fn wake(task: &'static Task, how: Wake) {
     }
     let waker = || trace::actor(this);
     this.trace.write(now, || Event::Waking { task: task.id, cpu: task.cpu(), waker: waker() });
-    if wake_delayed(this, task, how, now) {
-        return;
+    let prev = cpu::by_id(task.cpu());
+    if task.on_rq() != OnRq::No {
+        if ttwu_queue::queue(this, prev, task, true, now) {
+            count(this, prev, task, how, true);
+            return;
+        }
+        if requeue_delayed(this, task, how, now) {
+            count(this, prev, task, how, true);
+            return;
+        }
     }
     // The CPU on which it blocked may not have left its stack yet.
-    task.context.on_cpu().wait_until_off();
-    let (enqueue, why, goes_to) = match task.arrives() {
-        Some(Some(cpu)) => (Enqueue::Migrate, Moved::Active, Some(cpu)),
-        Some(None) => (Enqueue::Migrate, Moved::Affinity, None),
-        None => (Enqueue::Wakeup, Moved::Wakeup, None),
-    };
-    let target = goes_to.unwrap_or_else(|| {
-        placement::simple::select_cpu(task.cpu() as usize, task.affinity(), &cpu::idle()) as u32
-    });
-    let target = cpu::by_id(target);
-    if task.cpu() != target.id {
-        let (from, to, why) = (task.cpu(), target.id, trace::moved(why));
-        this.trace.write(now, || Event::Migrate { task: task.id, from, to, why });
+    if task.context.on_cpu().is_on() {
+        if ttwu_queue::queue_on_cpu(this, prev, task, now) {
+            count(this, prev, task, how, false);
+            return;
+        }
+        task.context.on_cpu().wait_until_off();
     }
-    activate(this, target, task, enqueue, why, how, now);
+    if let Some(goes_to) = task.arrives() {
+        let (why, target) = match goes_to {
+            Some(cpu) => (Moved::Active, cpu::by_id(cpu)),
+            None => (Moved::Affinity, select::anywhere(task)),
+        };
+        count(this, target, task, how, false);
+        note_move(this, task, target, why, now);
+        activate(this, target, task, Enqueue::Migrate, why, how, now);
+        return;
+    }
+    let mut how = how;
+    let target = select::for_wakeup(this, task, &mut how, now);
+    count(this, target, task, how, false);
+    if !ttwu_queue::queue(this, target, task, false, now) {
+        note_move(this, task, target, Moved::Wakeup, now);
+        activate(this, target, task, Enqueue::Wakeup, Moved::Wakeup, how, now);
+    }
 }
 
-/// Puts a task that is on no queue on that of `target`. The caller holds the task's lock.
+/// Counts a wake-up, on the CPU that makes it.
+fn count(this: &Cpu, target: &Cpu, task: &Task, how: Wake, is_delayed: bool) {
+    if cpu::all().len() == 1 {
+        return;
+    }
+    this.local.with(|local| {
+        let counts = &mut local.wakeups;
+        counts.local += u64::from(target.id == this.id);
+        counts.remote += u64::from(target.id != this.id);
+        counts.migrated += u64::from(target.id != task.cpu());
+        counts.delayed += u64::from(is_delayed);
+        counts.sync += u64::from(how.sync);
+    });
+}
+
+/// Notes that a task which is on no queue goes to another CPU than its last one.
+pub(super) fn note_move(this: &Cpu, task: &Task, target: &Cpu, why: Moved, now: u64) {
+    let (from, to, why) = (task.cpu(), target.id, trace::moved(why));
+    if from != to {
+        this.trace.write(now, || Event::Migrate { task: task.id, from, to, why });
+    }
+}
+
+/// Puts a task that is on no queue, its entity parked, on that of `target`. The caller holds the
+/// task's lock.
 pub(super) fn activate(
     this: &Cpu,
     target: &Cpu,
@@ -65,7 +108,7 @@ pub(super) fn activate(
     now: u64,
 ) {
     target.note_work(now);
-    let mut rq = target.rq.lock();
+    let mut rq = lock_rq(this, target);
     rq.advance(now);
     rq.enqueue(target, task, enqueue, why);
     if enqueue != Enqueue::Migrate {
@@ -78,8 +121,9 @@ pub(super) fn activate(
     ask(this, target, &mut rq, request, Why::Wakeup, now);
 }
 
-/// Wakes a task whose entity is still on its queue; returns whether it was.
-fn wake_delayed(this: &Cpu, task: &Task, how: Wake, now: u64) -> bool {
+/// Wakes a task whose entity is still on its queue; returns whether it was. The caller holds the
+/// task's lock.
+pub(super) fn requeue_delayed(this: &Cpu, task: &Task, how: Wake, now: u64) -> bool {
     let (target, mut rq) = loop {
         match task.on_rq() {
             OnRq::No => return false,
@@ -87,7 +131,7 @@ fn wake_delayed(this: &Cpu, task: &Task, how: Wake, now: u64) -> bool {
             OnRq::Migrating => spin_hint(),
             OnRq::Queued => {
                 let target = cpu::by_id(task.cpu());
-                let rq = target.rq.lock();
+                let rq = lock_rq(this, target);
                 // It may have moved on, or left for good, while this CPU waited for the lock.
                 if task.cpu() == target.id && rq.fair.is_delayed(EntityId(task.id)) {
                     break (target, rq);
@@ -123,6 +167,26 @@ fn note_wakeup(this: &Cpu, target: &Cpu, task: &Task, is_new: bool, request: Res
     });
 }
 
+/// Locks a runqueue, perhaps another CPU's, which is counted: it is what remote wake-ups cost.
+pub(super) fn lock_rq<'a>(this: &Cpu, target: &'a Cpu) -> IrqLockGuard<'a, Rq, ThisCpu> {
+    if target.id == this.id {
+        return target.rq.lock();
+    }
+    let free = target.rq.try_lock();
+    // Under the virtual clock waiting takes no time, and that another CPU is in there at all is
+    // QEMU's doing.
+    let is_timed = free.is_none() && run::config().clock == Clock::Real;
+    let begin_ns = if is_timed { clock::now_ns() } else { 0 };
+    let guard = free.unwrap_or_else(|| target.rq.lock());
+    this.local.with(|local| {
+        local.wakeups.remote_rq_locks += 1;
+        if is_timed {
+            local.wakeups.contended_ns += clock::now_ns() - begin_ns;
+        }
+    });
+    guard
+}
+
 /// Hands a request of the policy to the CPU it is for, whose queue is `rq`.
 pub(super) fn ask(this: &Cpu, target: &Cpu, rq: &mut Rq, request: Resched, why: Why, now: u64) {
     if request == Resched::No {
@@ -132,8 +196,14 @@ pub(super) fn ask(this: &Cpu, target: &Cpu, rq: &mut Rq, request: Resched, why: 
     // A lazy request waits for whatever makes that CPU look next, at the latest its tick.
     let waits = request == Resched::Lazy && run::config().preempt == Preempt::Lazy;
     if target.id != this.id && !waits {
-        this.trace.write(now, || Event::IpiSend { cpu: target.id });
-        target.note_wake(now);
-        lapic::send_reschedule(target.apic_id);
+        kick(this, target, now);
     }
+}
+
+/// Sends another CPU the interrupt that makes it look at its queue and its wake list, as of `now`.
+pub(super) fn kick(this: &Cpu, target: &Cpu, now: u64) {
+    this.trace.write(now, || Event::IpiSend { cpu: target.id });
+    this.local.with(|local| local.wakeups.ipis_sent += 1);
+    target.note_wake(now);
+    lapic::send_reschedule(target.apic_id);
 }

@@ -1,10 +1,10 @@
 //! Flags that describe the machine, and flags that say how to run it on this host.
 
-use super::values;
+use super::{values, values::AnyFeature};
 use crate::{config::Config, experiment::Host, qemu::Accel, topology, trace};
 use abi::{Burn, Clock, NohzMode, Preempt, Steal, Surroundings, TickMode, scenario::DlServer};
 use clap::Args;
-use eevdf::{Feature, Preset, TunableScaling};
+use eevdf::{Preset, TunableScaling};
 use std::{path::PathBuf, time::Duration};
 
 /// What is simulated besides the tasks.
@@ -19,9 +19,9 @@ pub struct MachineArgs {
     /// or 2s8c2t,cluster=4,llc=8 [default: one socket, one cache, one thread for each core]
     #[arg(long, value_name = "MACHINE", allow_hyphen_values = true)]
     pub topology: Option<topology::Description>,
-    /// What decides where tasks go on several CPUs: `linux`, scheduling domains, caches and
-    /// load, or `simple`, any idle CPU
-    #[arg(long, value_name = "HOW", default_value = "simple", hide = true, value_parser = values::surroundings)]
+    /// What decides where waking and new tasks go on several CPUs: scheduling domains, caches and
+    /// load (linux), or just which CPUs idle (simple)
+    #[arg(long, value_name = "HOW", default_value = "linux", value_parser = values::surroundings)]
     pub surroundings: Surroundings,
     /// Ticks per second, 10 to 10000
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = values::hz, allow_hyphen_values = true)]
@@ -37,7 +37,7 @@ pub struct MachineArgs {
     pub preset: Preset,
     /// Switch a feature on (NAME) or off (NO_NAME) against the preset (repeatable)
     #[arg(long, value_name = "[NO_]NAME", value_parser = values::feature)]
-    pub feature: Vec<(Feature, bool)>,
+    pub feature: Vec<(AnyFeature, bool)>,
     /// Guest time of the run, a tick at least [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     pub duration: Option<u64>,
@@ -82,6 +82,10 @@ pub struct MachineArgs {
 }
 
 impl MachineArgs {
+    fn features<T>(&self, which: impl Fn(AnyFeature) -> Option<T>) -> Vec<(T, bool)> {
+        self.feature.iter().filter_map(|&(name, on)| Some((which(name)?, on))).collect()
+    }
+
     /// The configuration that the flags describe.
     pub fn config(&self) -> Config {
         let described = self.topology.as_ref().and_then(topology::Description::cpus);
@@ -92,7 +96,8 @@ impl MachineArgs {
             surroundings: self.surroundings,
             hz: self.hz,
             preset: self.preset,
-            features: self.feature.clone(),
+            features: self.features(AnyFeature::of_queue),
+            smp_features: self.features(AnyFeature::of_placement),
             base_slice_ns: self.base_slice,
             scaling: self.tunable_scaling,
             duration_ns: self.duration.unwrap_or(Config::default().duration_ns),

@@ -87,15 +87,45 @@ pub(super) fn preset(text: &str) -> Result<Preset, String> {
     Preset::parse(text).ok_or_else(|| unknown(text, &names))
 }
 
+/// A feature, whoever decides by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnyFeature {
+    /// One queue.
+    Queue(Feature),
+    /// CPU selection and remote wake-ups.
+    Placement(placement::Feature),
+}
+
+impl AnyFeature {
+    pub(super) fn of_queue(self) -> Option<Feature> {
+        match self {
+            Self::Queue(feature) => Some(feature),
+            Self::Placement(_) => None,
+        }
+    }
+
+    pub(super) fn of_placement(self) -> Option<placement::Feature> {
+        match self {
+            Self::Queue(_) => None,
+            Self::Placement(feature) => Some(feature),
+        }
+    }
+}
+
 /// A feature as Linux writes it: `NAME` switches on, `NO_NAME` off.
-pub(super) fn feature(text: &str) -> Result<(Feature, bool), String> {
+pub(super) fn feature(text: &str) -> Result<(AnyFeature, bool), String> {
     let upper = text.to_ascii_uppercase();
     let (name, on) = match upper.strip_prefix("NO_") {
         Some(name) => (name, false),
         None => (upper.as_str(), true),
     };
-    let names = Feature::ALL.map(Feature::name);
-    Feature::parse(name).map(|feature| (feature, on)).ok_or_else(|| unknown(name, &names))
+    let of_queue = Feature::parse(name).map(AnyFeature::Queue);
+    let feature = of_queue.or_else(|| placement::Feature::parse(name).map(AnyFeature::Placement));
+    feature.map(|feature| (feature, on)).ok_or_else(|| {
+        let names = Feature::ALL.map(Feature::name).into_iter();
+        let names = names.chain(placement::Feature::ALL.map(placement::Feature::name));
+        unknown(name, &names.collect::<Vec<_>>())
+    })
 }
 
 /// A clock.
@@ -316,8 +346,11 @@ mod tests {
 
     #[test]
     fn features_switch_both_ways() {
-        assert_eq!(feature("NO_RUN_TO_PARITY"), Ok((Feature::RunToParity, false)));
-        assert_eq!(feature("run_to_parity"), Ok((Feature::RunToParity, true)));
+        let parity = AnyFeature::Queue(Feature::RunToParity);
+        assert_eq!(feature("NO_RUN_TO_PARITY"), Ok((parity, false)));
+        assert_eq!(feature("run_to_parity"), Ok((parity, true)));
+        let short = AnyFeature::Placement(placement::Feature::SisShort);
+        assert_eq!(feature("SIS_SHORT"), Ok((short, true)));
         assert!(feature("RUN_TO_PARTY").unwrap_err().contains("did you mean RUN_TO_PARITY?"));
         assert!(feature("XYZ").unwrap_err().starts_with("unknown; known are PLACE_LAG"));
         assert!(preset("v6.9").unwrap_err().contains("did you mean v6."));

@@ -20,6 +20,7 @@ use crate::{
 use abi::{
     Burn, Clock, Histogram, NohzMode, Preempt, Scenario, Surroundings, TaskSpec, TickMode,
     TopologySpec, record,
+    record::Wakeups,
     scenario::{DlServer, Policy},
 };
 use eevdf::Feature;
@@ -139,6 +140,49 @@ pub struct MachineDocument {
     pub disabled_cpus: u32,
 }
 
+/// Wake-ups and what they took, of one CPU or of all; only where there are several.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "`abi::record::Wakeups` documents them")]
+pub struct WakeupsDocument {
+    pub local: u64,
+    pub remote: u64,
+    pub migrated: u64,
+    pub sync: u64,
+    pub delayed: u64,
+    pub queued: u64,
+    pub affine_attempts: u64,
+    pub affine: u64,
+    pub searches: u64,
+    pub probes: u64,
+    pub remote_rq_locks: u64,
+    pub contended_ns: u64,
+    pub ipis_sent: u64,
+}
+
+impl WakeupsDocument {
+    fn add(mut self, of: &Wakeups) -> Self {
+        self.local += of.local;
+        self.remote += of.remote;
+        self.migrated += of.migrated;
+        self.sync += of.sync;
+        self.delayed += of.delayed;
+        self.queued += of.queued;
+        self.affine_attempts += of.affine_attempts;
+        self.affine += of.affine;
+        self.searches += of.searches;
+        self.probes += of.probes;
+        self.remote_rq_locks += of.remote_rq_locks;
+        self.contended_ns += of.contended_ns;
+        self.ipis_sent += of.ipis_sent;
+        self
+    }
+
+    /// The sum over CPUs.
+    fn of<'a>(cpus: impl IntoIterator<Item = &'a CpuRecords>) -> Self {
+        cpus.into_iter().fold(Self::default(), |sum, cpu| sum.add(&cpu.wakeups))
+    }
+}
+
 /// The run as a whole.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "`abi::record::Total` documents them")]
@@ -147,6 +191,8 @@ pub struct TotalsDocument {
     pub switches: u64,
     pub migrations: u64,
     pub wakeups: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wakeup_counts: Option<WakeupsDocument>,
     pub lost_records: u64,
     pub lag_violations: u64,
     pub failed_spawns: u64,
@@ -180,6 +226,8 @@ pub struct CpuDocument {
     /// Time in which it idled while a task that may run on it waited on another one.
     #[serde(default)]
     pub wasted_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wakeup_counts: Option<WakeupsDocument>,
     /// Longest time with interrupts off, where it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub irqsoff_ns: Option<u64>,
@@ -331,6 +379,7 @@ impl Document {
                 switches: records.total.switches,
                 migrations: records.total.migrations,
                 wakeups: records.total.wakeups,
+                wakeup_counts: (records.cpus.len() > 1).then(|| WakeupsDocument::of(&records.cpus)),
                 lost_records: records.total.lost_records,
                 lag_violations: records.total.lag_violations,
                 failed_spawns: records.total.failed_spawns,
@@ -369,6 +418,10 @@ impl ConfigDocument {
             features: Feature::ALL
                 .into_iter()
                 .map(|feature| (feature.name().to_owned(), features.contains(feature)))
+                .chain(placement::Feature::ALL.into_iter().map(|feature| {
+                    let on = placement::Features::from_bits(scenario.rules.smp_features);
+                    (feature.name().to_owned(), on.contains(feature))
+                }))
                 .collect(),
             clock: match scenario.clock {
                 Clock::Virtual => "virtual",
@@ -439,6 +492,7 @@ impl CpuDocument {
             ipis: counters.ipis,
             balance: records.balance.into(),
             wasted_ns: records.balance.wasted_ns,
+            wakeup_counts: (scenario.cpus > 1).then(|| WakeupsDocument::of([records])),
             irqsoff_ns: scenario.kernel_cost.then_some(counters.irqsoff_ns),
             tick_cost_ns: scenario.kernel_cost.then(|| Dist::from(records.tick_cost.histogram())),
             timer_count: counters.timer_count,

@@ -13,7 +13,7 @@ pub(crate) use dist::decimals;
 pub(crate) use document::policy_word;
 pub use document::{
     ConfigDocument, CpuDocument, Document, LagDocument, MachineDocument, SwitchesDocument,
-    TaskDocument, TopologyDocument, TotalsDocument,
+    TaskDocument, TopologyDocument, TotalsDocument, WakeupsDocument,
 };
 pub(crate) use explain::explain;
 pub use explain::{CandidateDocument, DecisionDocument};

@@ -36,6 +36,7 @@ pub(crate) fn render(document: &Document, are: Tasks) -> String {
         text.push('\n');
     }
     text.push_str(&cpus(document));
+    text.push_str(&wakeups(document));
     text.push('\n');
     text.push_str(&verdict(document));
     text
@@ -88,8 +89,14 @@ pub(crate) fn header(document: &Document) -> String {
 fn switched(document: &Document) -> impl Iterator<Item = (&str, bool)> {
     let preset = eevdf::Preset::parse(&document.config.preset);
     document.config.features.iter().filter_map(move |(name, &on)| {
-        let feature = eevdf::Feature::parse(name)?;
-        (preset?.features().contains(feature) != on).then_some((name.as_str(), on))
+        let is_default = match eevdf::Feature::parse(name) {
+            Some(feature) => preset?.features().contains(feature) == on,
+            None => {
+                let feature = placement::Feature::parse(name)?;
+                placement::Features::of(preset?).contains(feature) == on
+            }
+        };
+        (!is_default).then_some((name.as_str(), on))
     })
 }
 
@@ -179,6 +186,41 @@ fn cpus(document: &Document) -> String {
         writeln!(text, "and {left_out} more CPUs; --json has all")
             .expect("a String takes everything");
     }
+    text
+}
+
+/// How wake-ups found their CPUs, and what that took.
+fn wakeups(document: &Document) -> String {
+    let Some(counts) =
+        document.totals.wakeup_counts.filter(|counts| counts.local + counts.remote > 0)
+    else {
+        return String::new();
+    };
+    let share = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
+    let all = counts.local + counts.remote;
+    let mut text = format!(
+        "wake-ups: {:.1} % on another CPU, {:.1} % by its wake list; {:.1} % moved; {} interrupts \
+         sent, {} locks of other queues taken",
+        share(counts.remote, all),
+        share(counts.queued, all),
+        share(counts.migrated, all),
+        counts.ipis_sent,
+        counts.remote_rq_locks,
+    );
+    if counts.contended_ns > 0 {
+        write!(text, " ({} waiting)", units::rounded(counts.contended_ns as f64))
+            .expect("a String takes everything");
+    }
+    if counts.searches > 0 {
+        write!(
+            text,
+            "; {} searches looked at {:.1} CPUs each",
+            counts.searches,
+            counts.probes as f64 / counts.searches as f64
+        )
+        .expect("a String takes everything");
+    }
+    text.push('\n');
     text
 }
 

@@ -5,7 +5,7 @@ use abi::{
     Histogram, line,
     record::{
         ApicMode, Balance, BucketList, Buckets, Cpu, End, Ending, Machine, Measure, Moments, Moves,
-        Record, Reference, Status, Task, TimerMode, Total,
+        Record, Reference, Status, Task, TimerMode, Total, Wakeups,
     },
     scenario,
 };
@@ -125,7 +125,10 @@ pub fn task(task: u32, tasks: u32, cpus: u32) -> Record {
 /// The records of a run in which all went well, without the end.
 pub fn records(cpus: u32, tasks: u32) -> Vec<Record> {
     let mut records = vec![machine(cpus)];
-    records.extend((0..cpus).flat_map(|number| [cpu(number), balance(number)]));
+    for number in 0..cpus {
+        let wakeups = Record::Wakeups(Wakeups::none(number));
+        records.extend([cpu(number), balance(number), wakeups]);
+    }
     records.extend((0..tasks).map(|number| task(number, tasks, cpus)));
     for owner in 0..cpus {
         records.extend(distribution(Measure::TickInterval, owner, &[1_000_000; 99]));

@@ -18,6 +18,7 @@ mod real_clock;
 mod rtapp;
 mod shares;
 mod slices;
+mod smp_wakeups;
 mod storm;
 mod tick_modes;
 mod traces;

@@ -48,7 +48,7 @@ pub(in crate::sched) fn newidle(this: &Cpu) -> bool {
         }
         drop(balance);
         // Somebody may have put a task here meanwhile.
-        if !this.is_idle() {
+        if !this.is_unwanted() {
             return true;
         }
     }

@@ -16,7 +16,7 @@ static NEXT_TICK: AtomicU64 = AtomicU64::new(0);
 
 /// A busy CPU's tick.
 pub(super) fn tick(this: &Cpu, tick: u64, now: u64) {
-    if run::config().nohz != NohzMode::Idle || this.is_idle() {
+    if run::config().nohz != NohzMode::Idle || this.is_unwanted() {
         return;
     }
     let view = this.view();
@@ -35,7 +35,7 @@ pub(super) fn tick(this: &Cpu, tick: u64, now: u64) {
 
 /// This CPU was interrupted by another one, perhaps to balance. No lock held.
 pub(crate) fn on_kick(this: &Cpu) {
-    if !is_on() || !this.is_kicked.swap(false, Ordering::Relaxed) || !this.is_idle() {
+    if !is_on() || !this.is_kicked.swap(false, Ordering::Relaxed) || !this.is_unwanted() {
         return;
     }
     let now = this.local.with(|local| local.time.now());
@@ -46,7 +46,7 @@ pub(crate) fn on_kick(this: &Cpu) {
     while let Some(number) = next_idle(&idle, this.id as usize, at) {
         at = Some(number);
         let cpu = &cpu::all()[number];
-        if cpu.is_idle() && tick >= cpu.balance.lock().next_tick {
+        if cpu.is_unwanted() && tick >= cpu.balance.lock().next_tick {
             periodic::domains(this, cpu, tick, now, Moved::Nohz);
         }
         next_due = next_due.min(cpu.balance.lock().next_tick);

@@ -59,7 +59,7 @@ impl Pass<'_> {
         let dest = self.dest.id as usize;
         let topology = cpu::topology();
         let view = |cpu: usize| cpu::all()[cpu].view();
-        if !should_balance(topology, domain, dest, self.idle, |cpu| cpu::all()[cpu].is_idle()) {
+        if !should_balance(topology, domain, dest, self.idle, |cpu| cpu::all()[cpu].is_unwanted()) {
             return Result { goes_on: false, ..done(Outcome::Balanced) };
         }
         let mut excluded = CpuSet::EMPTY;
@@ -107,7 +107,7 @@ impl Pass<'_> {
             return (detached, false);
         }
         // "sched/fair: Don't move tasks in debt to a CPU that has work" (6.13).
-        let spares_indebted = !self.dest.is_idle() && has_lag_rule(rq.fair.rules().preset());
+        let spares_indebted = !self.dest.is_unwanted() && has_lag_rule(rq.fair.rules().preset());
         let mut detach = Detach::new(migration, self.idle, failed, domain, spares_indebted);
         let mut next = rq.recency.oldest();
         while let Some(id) = next {

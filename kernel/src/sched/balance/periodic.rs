@@ -32,7 +32,7 @@ pub(super) fn domains(this: &Cpu, dest: &Cpu, tick: u64, now: u64, why: Moved) -
     rq.advance(now);
     rq.publish(dest);
     drop(rq);
-    let mut idle = if dest.is_idle() { Idle::Yes } else { Idle::No };
+    let mut idle = if dest.is_unwanted() { Idle::Yes } else { Idle::No };
     let mut next = tick + NEVER_S * hz;
     let mut goes_on = true;
     for level in 0.. {
@@ -52,7 +52,7 @@ pub(super) fn domains(this: &Cpu, dest: &Cpu, tick: u64, now: u64, why: Moved) -
             balance.counters.pushes += u64::from(result.outcome == Outcome::Pushed);
             drop(balance);
             if result.moved > 0 {
-                idle = if dest.is_idle() { Idle::Yes } else { Idle::No };
+                idle = if dest.is_unwanted() { Idle::Yes } else { Idle::No };
             }
         }
         dest.balance.lock().domains[level].1 = state;

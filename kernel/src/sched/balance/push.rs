@@ -36,7 +36,7 @@ pub(in crate::sched) fn push(this: &Cpu) -> bool {
     let dest = this.pushes_to.swap(NOBODY, Ordering::Relaxed);
     let Some(task) = this.current().map(task::by_id) else { return false };
     // It may be another one by now, or have become busy there.
-    if !may_go(task, dest) || !cpu::by_id(dest).is_idle() && this.waiting() > 0 {
+    if !may_go(task, dest) || !cpu::by_id(dest).is_unwanted() && this.waiting() > 0 {
         return false;
     }
     leave_for(task, Some(dest));
