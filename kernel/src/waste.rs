@@ -23,7 +23,7 @@ static SETS: Once<Box<[Set]>> = Once::new();
 static OF_PROGRAMS: Once<Box<[SetId]>> = Once::new();
 /// Tasks that wait, whatever their set.
 static NR_WAITING: AtomicU32 = AtomicU32::new(0);
-/// A copy of [`Waste::is_wasting`].
+/// Whether time is being wasted at this moment; a copy for those without the lock.
 static IS_WASTING: AtomicBool = AtomicBool::new(false);
 static WASTE: IrqLock<Waste, ThisCpu> = IrqLock::new(Waste::NONE);
 

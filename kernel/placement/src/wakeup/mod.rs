@@ -1,8 +1,8 @@
 //! Where a waking task goes (Linux: `select_task_rq_fair()` for a wake-up).
 //!
 //! In this order, and nothing of it may be swapped: the waker's CPU or the wakee's last one
-//! ([`affine`]); then an idle CPU near that one ([`sibling`]), of a few that are likely, then of
-//! all that share its last-level cache ([`scan`]).
+//! (`affine`); then an idle CPU near that one (`sibling`), of a few that are likely, then of
+//! all that share its last-level cache (`scan`).
 //!
 //! Left out, for machines that there are none of here: energy-aware placement, CPUs of different
 //! capacity, core scheduling, the `WF_CURRENT_CPU` hint, and kernel threads bound to a CPU.
