@@ -80,9 +80,23 @@ impl Line {
 pub(crate) struct Results {
     path: PathBuf,
     /// Open while the sweep runs.
-    file: Option<File>,
+    file: Option<Locked>,
     head: Head,
     ended: BTreeMap<usize, Ended>,
+}
+
+/// A file that is locked, or on a file system without locks.
+///
+/// Unlocked by name, not by closing it alone: a child that was forked but is no QEMU yet has it
+/// open as well, and would hold the lock until then.
+#[derive(Debug)]
+struct Locked(File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // What cannot be unlocked was not locked.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
 }
 
 impl Results {
@@ -92,7 +106,7 @@ impl Results {
     /// It is of another sweep, damaged, in use, or cannot be written.
     pub(super) fn open(path: &Path, spec: &Spec) -> Result<Self, Error> {
         let refused = |reason: String| Refusal::new("--output", path.display(), reason);
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
@@ -107,6 +121,8 @@ impl Results {
             // Some file systems have no locks; one sweep at a time is then the user's care.
             Err(_) => {}
         }
+        let mut locked = Locked(file);
+        let Locked(file) = &mut locked;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)
             .map_err(|error| refused(format!("cannot be read ({error})")))?;
@@ -125,7 +141,7 @@ impl Results {
             file.sync_data()
         })();
         written.map_err(SetupError::system(format!("write {}", path.display())))?;
-        results.file = Some(file);
+        results.file = Some(locked);
         Ok(results)
     }
 
@@ -193,7 +209,7 @@ impl Results {
     /// Those of the operating system.
     pub(super) fn append(&mut self, cell: usize, ended: Ended) -> Result<(), Error> {
         let line = line(&Line::new(cell, ended.clone()));
-        let file = self.file.as_mut().expect("a sweep's own results are open");
+        let Locked(file) = self.file.as_mut().expect("a sweep's own results are open");
         let written = file.write_all(line.as_bytes()).and_then(|()| file.sync_data());
         written.map_err(SetupError::system(format!("write {}", self.path.display())))?;
         self.ended.insert(cell, ended);
