@@ -77,14 +77,20 @@ pub(crate) fn check_memory(scenario: &Scenario, heap_size: u64) {
 /// Creates all tasks, and a runqueue for each CPU.
 pub(crate) fn create(scenario: &Scenario, apic_ids: &[u32]) {
     let rules = rules(scenario);
-    surround(scenario, &rules);
+    if !scenario.topology.fits(scenario.cpus) {
+        refuse(format_args!(
+            "{} cpus cannot be put together as {:?}",
+            scenario.cpus, scenario.topology
+        ));
+    }
+    let topology = Topology::new(scenario.topology, scenario.cpus);
+    surround(scenario, &topology, &rules);
     workload::init(scenario);
     waste::init(scenario);
     let specs = scenario.tasks.iter().zip(0..);
     let tasks = specs.map(|(spec, id)| create_task(spec, id, scenario.cpus, &rules));
     task::init(tasks.collect());
     trace::init(scenario.cpus, scenario.trace_slots);
-    let topology = Topology::new(scenario.topology, scenario.cpus);
     let create = |(&apic_id, id)| create_cpu(scenario, &topology, id, apic_id, rules);
     cpu::init(topology, apic_ids.iter().zip(0..).map(create).collect());
 }
@@ -100,17 +106,10 @@ fn rules(scenario: &Scenario) -> Rules {
 }
 
 /// Puts in force what decides where tasks go.
-fn surround(scenario: &Scenario, rules: &Rules) {
-    if !scenario.topology.fits(scenario.cpus) {
-        refuse(format_args!(
-            "{} cpus cannot be put together as {:?}",
-            scenario.cpus, scenario.topology
-        ));
-    }
+fn surround(scenario: &Scenario, topology: &Topology, rules: &Rules) {
     if scenario.surroundings == Surroundings::Linux && scenario.cpus > 1 {
         let features = placement::Features::from_bits(scenario.rules.smp_features);
         let placement = placement::Rules::new(rules.preset(), rules.base_slice_ns());
-        let topology = Topology::new(scenario.topology, scenario.cpus);
         domains::init(topology, placement.with_features(features));
     }
 }

@@ -305,13 +305,17 @@ impl Timers {
             return;
         }
         let next = self.next_ns();
-        if self.armed_ns == next || self.is_due(clock::now_ns()) {
+        if self.armed_ns == next {
+            return;
+        }
+        let now_ns = clock::now_ns();
+        if self.is_due(now_ns) {
             return;
         }
         self.armed_ns = next;
         match next {
             Some(at_ns) => {
-                let distance = at_ns.saturating_sub(clock::now_ns());
+                let distance = at_ns.saturating_sub(now_ns);
                 lapic::set_timer(clock::cycles_at(at_ns), clock::timer_counts(distance));
             }
             None => lapic::stop_timer(),

@@ -1,4 +1,4 @@
-//! What is in force on several CPUs: topology, rules, and what a last-level cache's CPUs know of
+//! What is in force on several CPUs: rules, and what a last-level cache's CPUs know of
 //! each other (Linux: `sched_domain_shared`).
 //!
 //! Set once, before anything runs. The per-cache values are hints, Relaxed: whoever acts on one
@@ -14,7 +14,6 @@ static LINUX: Once<Linux> = Once::new();
 
 /// Linux's surroundings.
 pub(crate) struct Linux {
-    pub(crate) topology: Topology,
     pub(crate) rules: Rules,
     caches: Box<[Cache]>,
 }
@@ -28,7 +27,7 @@ struct Cache {
 }
 
 /// Puts Linux's surroundings in force. Once, before tasks run.
-pub(crate) fn init(topology: Topology, rules: Rules) {
+pub(crate) fn init(topology: &Topology, rules: Rules) {
     LINUX.call_once(|| {
         let weight = topology.llc(0).weight;
         // As if the machine had been idle before the run.
@@ -37,7 +36,7 @@ pub(crate) fn init(topology: Topology, rules: Rules) {
             nr_idle_scan: AtomicU32::new(weight as u32),
         };
         let caches = (0..topology.cpus() / weight).map(|_| cache()).collect();
-        Linux { topology, rules, caches }
+        Linux { rules, caches }
     });
 }
 
@@ -48,7 +47,7 @@ pub(crate) fn linux() -> Option<&'static Linux> {
 
 impl Linux {
     fn cache(&self, cpu: usize) -> &Cache {
-        &self.caches[cpu / self.topology.llc(cpu).weight]
+        &self.caches[cpu / cpu::topology().llc(cpu).weight]
     }
 
     pub(super) fn has_idle_cores(&self, cpu: usize) -> bool {
@@ -66,12 +65,12 @@ impl Linux {
 
     /// A CPU goes idle: perhaps its whole core does (Linux: `update_idle_core`).
     pub(super) fn note_idle(&self, this: &Cpu) {
-        let this = this.id as usize;
-        if !self.topology.has_smt() || self.has_idle_cores(this) {
+        let (this, topology) = (this.id as usize, cpu::topology());
+        if !topology.has_smt() || self.has_idle_cores(this) {
             return;
         }
         let is_idle = |cpu: usize| cpu == this || cpu::all()[cpu].is_idle();
-        if self.topology.core(this).cpus().all(is_idle) {
+        if topology.core(this).cpus().all(is_idle) {
             self.cache(this).has_idle_cores.store(true, Ordering::Relaxed);
         }
     }
@@ -79,7 +78,7 @@ impl Linux {
     /// Sets how far searches may go in this CPU's cache, from how much its CPUs are used; on the
     /// tick of its first one.
     pub(super) fn update_budget(&self, this: &Cpu) {
-        let llc = self.topology.llc(this.id as usize);
+        let llc = cpu::topology().llc(this.id as usize);
         if llc.first != this.id as usize {
             return;
         }

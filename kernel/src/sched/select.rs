@@ -72,7 +72,7 @@ pub(super) fn for_wakeup(
     let is_fair = task.rt_priority().is_none();
     let Some(linux) = domains::linux().filter(|_| is_fair) else { return anywhere(task) };
     let allowed = task.affinity();
-    let mut others = allowed.iter().filter(|&cpu| cpu < linux.topology.cpus());
+    let mut others = allowed.iter().filter(|&cpu| cpu < cpu::topology().cpus());
     if let (Some(only), None) = (others.next(), others.next()) {
         return cpu::by_id(only as u32);
     }
@@ -80,7 +80,7 @@ pub(super) fn for_wakeup(
     let wakee = Wakee { task: task.id, prev, allowed, history: *task.history.lock(), load: weight };
     let waker = waker(this, task, how.sync, now);
     let view = View { linux, sleeper: Some((prev, weight)) };
-    let choice = wakeup::select(&view, &linux.topology, &linux.rules, &waker, &wakee);
+    let choice = wakeup::select(&view, cpu::topology(), &linux.rules, &waker, &wakee);
     how.cpu_selected = true;
     act_on(this, linux, task, &choice)
 }
@@ -140,7 +140,7 @@ pub(super) fn for_fork(this: &'static Cpu, task: &Task) -> &'static Cpu {
     let cpu = match domains::linux() {
         Some(linux) => {
             let view = View { linux, sleeper: None };
-            fork::select(&view, &linux.topology, here, task.affinity())
+            fork::select(&view, cpu::topology(), here, task.affinity())
         }
         None => simple::select_cpu(here, task.affinity(), &cpu::idle()),
     };

@@ -10,7 +10,7 @@
 //! of the wake-ups on it.
 
 use super::{domains, wakeup};
-use crate::cpu::Cpu;
+use crate::cpu::{self, Cpu};
 use crate::irqsoff::let_interrupts_in;
 use crate::task::{self, Moved, Task};
 use eevdf::{Enqueue, Wake};
@@ -30,7 +30,7 @@ pub(super) fn queue(this: &Cpu, target: &Cpu, task: &Task, is_delayed: bool, now
         target_queued: target.seen.queued(),
         is_delayed,
     };
-    if !queues(&linux.rules, &linux.topology, &wakeup) {
+    if !queues(&linux.rules, cpu::topology(), &wakeup) {
         return false;
     }
     // The waker's time: what the way to the target takes is part of the latency.

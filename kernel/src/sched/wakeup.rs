@@ -36,15 +36,11 @@ pub(crate) fn wake(task: &'static Task, how: Wake) {
     let waker = || trace::actor(this);
     this.trace.write(now, || Event::Waking { task: task.id, cpu: task.cpu(), waker: waker() });
     let prev = cpu::by_id(task.cpu());
-    if task.on_rq() != OnRq::No {
-        if ttwu_queue::queue(this, prev, task, true, now) {
-            count(this, prev, task, how, true);
-            return;
-        }
-        if requeue_delayed(this, task, how, now) {
-            count(this, prev, task, how, true);
-            return;
-        }
+    if task.on_rq() != OnRq::No
+        && (ttwu_queue::queue(this, prev, task, true, now) || requeue_delayed(this, task, how, now))
+    {
+        count(this, prev, task, how, true);
+        return;
     }
     // The CPU on which it blocked may not have left its stack yet.
     if task.context.on_cpu().is_on() {
@@ -114,11 +110,7 @@ pub(super) fn activate(
     if enqueue != Enqueue::Migrate {
         task.account.lock().wake(rq.clock_ns());
     }
-    note_enqueue(this, target, &rq, task, trace::joins(enqueue), now);
-    let request = rq.wakeup_preempt(task, how);
-    note_wakeup(this, target, task, enqueue == Enqueue::Initial, request, now);
-    rq.publish(target);
-    ask(this, target, &mut rq, request, Why::Wakeup, now);
+    preempt(this, target, &mut rq, task, trace::joins(enqueue), how, now);
 }
 
 /// Wakes a task whose entity is still on its queue; returns whether it was. The caller holds the
@@ -142,29 +134,27 @@ pub(super) fn requeue_delayed(this: &Cpu, task: &Task, how: Wake, now: u64) -> b
     rq.advance(now);
     rq.requeue_delayed(task);
     task.account.lock().wake(rq.clock_ns());
-    note_enqueue(this, target, &rq, task, Joins::Requeue, now);
-    let request = rq.wakeup_preempt(task, how);
-    note_wakeup(this, target, task, false, request, now);
-    rq.publish(target);
-    ask(this, target, &mut rq, request, Why::Wakeup, now);
+    preempt(this, target, &mut rq, task, Joins::Requeue, how, now);
     true
 }
 
-fn note_enqueue(this: &Cpu, target: &Cpu, rq: &Rq, task: &Task, how: Joins, now: u64) {
+/// Asks whether a task that is on the queue of `target` now should run at once, and has that CPU
+/// do so.
+fn preempt(this: &Cpu, target: &Cpu, rq: &mut Rq, task: &Task, joins: Joins, how: Wake, now: u64) {
     this.trace.write(now, || {
         let lag_ns = rq.fair.lag(EntityId(task.id)).unwrap_or(0);
         let nr_running = rq.nr_runnable();
-        Event::Enqueue { task: task.id, cpu: target.id, how, nr_running, lag_ns }
+        Event::Enqueue { task: task.id, cpu: target.id, how: joins, nr_running, lag_ns }
     });
-}
-
-fn note_wakeup(this: &Cpu, target: &Cpu, task: &Task, is_new: bool, request: Resched, now: u64) {
+    let request = rq.wakeup_preempt(task, how);
     this.trace.write(now, || Event::Wakeup {
         task: task.id,
         cpu: target.id,
-        is_new,
+        is_new: joins == Joins::New,
         preempts: trace::preempts(request),
     });
+    rq.publish(target);
+    ask(this, target, rq, request, Why::Wakeup, now);
 }
 
 /// Locks a runqueue, perhaps another CPU's, which is counted: it is what remote wake-ups cost.
