@@ -29,12 +29,24 @@ pub(crate) fn run_all(
     experiments: &[Experiment],
     progress: &Progress,
 ) -> Result<Vec<Result<RunResult, Error>>, Error> {
+    run_map(experiments, progress, |_, result| result)
+}
+
+/// The same, where only what `read` makes of each result, by its number, is kept.
+///
+/// # Errors
+/// As above.
+pub(crate) fn run_map<T: Send + Sync>(
+    experiments: &[Experiment],
+    progress: &Progress,
+    read: impl Fn(usize, RunResult) -> T + Sync,
+) -> Result<Vec<Result<T, Error>>, Error> {
     let Some(first) = experiments.first() else { return Ok(Vec::new()) };
     prepare(&first.host)?;
     let results: Vec<OnceLock<_>> = experiments.iter().map(|_| OnceLock::new()).collect();
     run_each(experiments.len(), None, &|index| {
         // Each index is handed out once, so the cell is empty.
-        let _ = results[index].set(experiments[index].run());
+        let _ = results[index].set(experiments[index].run().map(|result| read(index, result)));
         progress.step();
         ControlFlow::Continue(())
     });

@@ -6,6 +6,7 @@ use crate::{
     error::{Error, Refusal},
     experiment::{Experiment, Host, RunResult},
     mixes::{self, Machine},
+    workload::Better,
 };
 
 /// In place of the name of a test: no test at all.
@@ -82,12 +83,14 @@ impl Bench {
         Ok(experiment)
     }
 
-    /// What a run says, in the order of the readings; nothing where nothing was measured.
-    pub(super) fn read(&self, result: &RunResult) -> Vec<Option<f64>> {
+    /// What a run says and which way that should go, in the order of the readings; nothing where
+    /// nothing was measured.
+    pub(super) fn read(&self, result: &RunResult) -> Vec<(Option<f64>, Better)> {
         let metrics = result.metrics();
         let value = |reading: &Reading| {
             let metric = metrics.iter().find(|metric| metric.name == reading.metric);
-            metric.expect("a bench names metrics that its mix has").value
+            let metric = metric.expect("a bench names metrics that its mix has");
+            (metric.value, metric.better)
         };
         self.readings.iter().map(value).collect()
     }

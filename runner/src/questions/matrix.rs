@@ -7,13 +7,11 @@ use crate::{
     error::Error,
     expect::Verdict,
     experiment::{Experiment, Host, RunResult},
-    interrupt, kernel_image,
+    interrupt,
     progress::Progress,
-    qemu::Qemu,
     results::Figure,
     workload::Better,
 };
-use std::{ops::ControlFlow, sync::OnceLock};
 
 /// A machine, and what tables call it.
 pub(super) struct Variant {
@@ -35,8 +33,7 @@ pub(super) struct Matrix<'a> {
 /// One run.
 struct Run {
     /// By the bench's readings.
-    values: Vec<Option<f64>>,
-    better: Vec<Better>,
+    readings: Vec<(Option<f64>, Better)>,
     passed: bool,
     guest_ns: u64,
 }
@@ -53,45 +50,36 @@ impl<'a> Matrix<'a> {
         seeds: u32,
         host: &Host,
     ) -> Result<Self, Error> {
-        let mut experiments: Vec<(&Bench, Experiment)> = Vec::new();
+        let mut experiments: Vec<Experiment> = Vec::new();
         for variant in variants {
             for bench in benches {
                 let experiment = bench.experiment(&variant.config, host)?;
                 experiment.plan()?;
                 for seed in 0..u64::from(seeds) {
-                    let seed = variant.config.seed + seed;
-                    experiments.push((bench, experiment.clone().seed(seed)));
+                    experiments.push(experiment.clone().seed(variant.config.seed + seed));
                 }
             }
         }
-        Qemu::find(host.qemu.as_deref())?;
-        kernel_image::build(host.quiet)?;
+        let seeds = seeds as usize;
+        let bench_of = |index: usize| &benches[index / seeds % benches.len()];
         let progress = Progress::start(what, experiments.len(), host.quiet);
-        let results: Vec<OnceLock<Result<Run, Error>>> =
-            experiments.iter().map(|_| OnceLock::new()).collect();
-        batch::run_each(experiments.len(), None, &|index| {
-            let (bench, experiment) = &experiments[index];
-            let run = experiment.run().map(|result| Run::new(bench, &result));
-            // Each number is handed out once, so the cell is empty.
-            let _ = results[index].set(run);
-            progress.step();
-            ControlFlow::Continue(())
-        });
+        let read = |index, result| Run::new(bench_of(index), &result);
+        let results = batch::run_map(&experiments, &progress, read)?;
         drop(progress);
         let mut losses = Losses::default();
         let mut runs = Vec::new();
-        for ((bench, experiment), result) in experiments.iter().zip(results) {
-            let result = result.into_inner();
-            if !matches!(result, Some(Ok(_))) {
-                let cell = format!("{} {}, seed {}", bench.mix, bench.case, experiment.config.seed);
-                losses.add(cell, result.as_ref().and_then(|result| result.as_ref().err()));
+        for (index, (experiment, result)) in experiments.iter().zip(results).enumerate() {
+            if let Err(error) = &result {
+                let Bench { mix, case, .. } = bench_of(index);
+                let seed = experiment.config.seed;
+                losses.add(format_args!("{mix} {case}, seed {seed}"), Some(error));
             }
-            runs.push(result.and_then(Result::ok));
+            runs.push(result.ok());
         }
         if runs.iter().all(Option::is_none) && interrupt::requested() {
             return Err(Error::Interrupted { after_s: 0.0, console: Vec::new() });
         }
-        Ok(Self { variants, benches, seeds: seeds as usize, runs, losses })
+        Ok(Self { variants, benches, seeds, runs, losses })
     }
 
     /// The figures of a machine, in the order of the benches.
@@ -100,12 +88,13 @@ impl<'a> Matrix<'a> {
         for (number, bench) in self.benches.iter().enumerate() {
             for (index, reading) in bench.readings.iter().enumerate() {
                 let runs: Vec<_> = self.runs_of(variant, number).collect();
-                let values: Vec<f64> = runs.iter().filter_map(|run| run.values[index]).collect();
+                let values: Vec<f64> =
+                    runs.iter().filter_map(|run| run.readings[index].0).collect();
                 figures.push(Figure {
                     test: reading.test.into(),
                     case: bench.case.clone(),
                     unit: reading.units.into(),
-                    better: runs.first().map(|run| run.better[index]),
+                    better: runs.first().map(|run| run.readings[index].1),
                     values,
                 });
             }
@@ -139,14 +128,8 @@ impl<'a> Matrix<'a> {
 
 impl Run {
     fn new(bench: &Bench, result: &RunResult) -> Self {
-        let metrics = result.metrics();
-        let better = |name: &str| {
-            let metric = metrics.iter().find(|metric| metric.name == name);
-            metric.expect("a bench names metrics that its mix has").better
-        };
         Self {
-            values: bench.read(result),
-            better: bench.readings.iter().map(|reading| better(reading.metric)).collect(),
+            readings: bench.read(result),
             passed: result.judge().verdict == Verdict::Pass,
             guest_ns: result.records.total.elapsed_ns,
         }
