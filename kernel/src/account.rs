@@ -78,15 +78,21 @@ impl TaskAccount {
     }
 
     /// It got a CPU.
-    pub(crate) fn begin_stint(&mut self, now_ns: u64, cpu: u32, moved_by: Moved, lag_ns: i64) {
+    pub(crate) fn begin_stint(
+        &mut self,
+        now_ns: u64,
+        cpu: u32,
+        moved_by: Moved,
+        lag_ns: i64,
+    ) -> Option<u32> {
         self.see_lag(lag_ns);
         if let Some(woken_ns) = self.woken_ns.take() {
             // The clocks of two CPUs may be a little apart.
             self.wakeup_latency.record(now_ns.saturating_sub(woken_ns));
         }
-        if self.last_cpu.replace(cpu).is_some_and(|last| last != cpu) {
-            self.moves[moved_by as usize] += 1;
-        }
+        let left = self.last_cpu.replace(cpu).filter(|&last| last != cpu);
+        self.moves[moved_by as usize] += u32::from(left.is_some());
+        left
     }
 
     /// It left the CPU after `length_ns` and `ticks`, with `slice_ns` in force.

@@ -7,9 +7,10 @@
 //! | the atomics | any CPU | see each |
 
 use crate::arch::{self, Context, ThisCpu, lapic};
+use crate::costs::{Debt, LockTaken};
 use crate::events::{self, Timers};
 use crate::irqsoff::IrqsOff;
-use crate::sched::{BalanceState, NOBODY, Removed, Rq, Seen, Shown};
+use crate::sched::{BalanceState, Idling, NOBODY, Removed, Rq, Seen, Shown};
 use crate::trace::Tracer;
 use crate::{
     account::CpuAccount,
@@ -70,6 +71,10 @@ pub(crate) struct Cpu {
     wake_ns: AtomicU64,
     /// When this CPU acts next, or acts; see [`Turn`].
     acts: AtomicU64,
+    /// What its costs are that it has not paid yet.
+    pub(crate) debt: Debt,
+    /// Who has its runqueue's lock by the costs of the machine; under that lock.
+    pub(crate) lock_taken: LockTaken,
     /// Whether it halts until it is its turn.
     awaits_turn: AtomicBool,
     /// Whether its run is over.
@@ -105,6 +110,8 @@ pub(crate) struct Local {
     pub(crate) is_handling: bool,
     /// Wake-ups made here.
     pub(crate) wakeups: Wakeups,
+    /// How far it is on its way to idleness or back, where that takes time.
+    pub(crate) idling: Idling,
     /// Whom timers woke here while nobody ran.
     pub(crate) idle_flips: Flips,
 }
@@ -158,6 +165,8 @@ impl Cpu {
             current: AtomicU32::new(IDLE),
             wake_ns: AtomicU64::new(0),
             acts: AtomicU64::new(Turn::NEVER.0),
+            debt: Debt::default(),
+            lock_taken: LockTaken::default(),
             awaits_turn: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
         }

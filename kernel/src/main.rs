@@ -10,6 +10,7 @@ extern crate alloc;
 
 mod account;
 mod arch;
+mod costs;
 mod cpu;
 mod event_time;
 mod events;

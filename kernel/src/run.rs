@@ -10,7 +10,7 @@ use crate::task::{self, Moved, Task};
 use crate::{events, report, sched, trace, waste, workload};
 use abi::record::{Ending, Failure};
 use abi::trace::{Event, Joins};
-use abi::{Burn, Clock, NohzMode, Preempt, Steal};
+use abi::{Burn, Clock, Costs, NohzMode, Preempt, Steal};
 use alloc::vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use eevdf::{Enqueue, EntityId};
@@ -42,6 +42,8 @@ pub(crate) struct Config {
     pub(crate) tick_error_ns: i64,
     pub(crate) irq_cost_ns: u64,
     pub(crate) preempt: Preempt,
+    /// What the machine's own doings take; nothing without it.
+    pub(crate) costs: Option<Costs>,
     pub(crate) steal: Option<Steal>,
     pub(crate) check_invariants: bool,
     pub(crate) kernel_cost: bool,

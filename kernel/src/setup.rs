@@ -8,7 +8,7 @@ use crate::explain::Decisions;
 use crate::fail::fail;
 use crate::irqsoff::IrqsOff;
 use crate::run::{self, Config};
-use crate::sched::{self, BalanceState, RealTime, Rq, Tracker, domains};
+use crate::sched::{self, BalanceState, Idling, RealTime, Rq, Tracker, domains};
 use crate::task::{self, Task};
 use crate::trace::{self, Tracer};
 use crate::waste;
@@ -41,6 +41,7 @@ pub(crate) fn configure(scenario: &Scenario) {
         burn: scenario.burn,
         tick_error_ns: scenario.tick_error_ns,
         irq_cost_ns: scenario.irq_cost_ns,
+        costs: Some(scenario.costs).filter(|costs| !costs.is_free()),
         preempt: scenario.preempt,
         steal: scenario.steal,
         check_invariants: scenario.check_invariants,
@@ -128,6 +129,7 @@ fn create_cpu(
         irqsoff: IrqsOff::default(),
         is_handling: false,
         wakeups: Wakeups::none(id),
+        idling: Idling::default(),
         idle_flips: Flips::default(),
     };
     let decisions = scenario.explain.map(Decisions::new);

@@ -6,8 +6,8 @@ use crate::{
     workload::{Specs, Workload, time_range},
 };
 use abi::{
-    Burn, Clock, Explain, MAX_CPUS, NohzMode, Preempt, Scenario, Steal, Surroundings, TickMode,
-    TopologySpec,
+    Burn, Clock, Costs, Explain, MAX_CPUS, NohzMode, Preempt, Scenario, Steal, Surroundings,
+    TickMode, TopologySpec,
     scenario::{DlServer, RulesSpec},
 };
 use eevdf::{Feature, Preset, Rules, SliceRule, TunableScaling};
@@ -35,6 +35,8 @@ pub struct Config {
     pub cpus: u32,
     /// How they are put together; one socket with one cache without it.
     pub topology: Option<topology::Description>,
+    /// What the machine's own doings take, and what it is called.
+    pub costs: Costs,
     /// What decides where tasks go.
     pub surroundings: Surroundings,
     /// Ticks per second.
@@ -86,6 +88,7 @@ impl Default for Config {
         Self {
             cpus: 1,
             topology: None,
+            costs: Costs::default(),
             surroundings: Surroundings::Linux,
             hz: 1000,
             preset: newest_preset(),
@@ -224,6 +227,7 @@ impl Config {
             tsc_hz: (self.clock == Clock::Virtual).then_some(VIRTUAL_TSC_HZ),
             cpus: self.cpus,
             topology: self.topology()?,
+            costs: self.costs,
             surroundings: self.surroundings,
             hz: self.hz,
             tick: self.tick,

@@ -42,6 +42,7 @@ pub mod kernel_image;
 mod leash;
 mod listing;
 pub mod mixes;
+pub mod model;
 mod page;
 mod progress;
 pub mod qemu;

@@ -12,6 +12,7 @@
 
 extern crate alloc;
 
+pub mod costs;
 pub mod cpuset;
 pub mod exit;
 pub mod histogram;
@@ -22,6 +23,7 @@ pub mod scenario;
 pub mod topology;
 pub mod trace;
 
+pub use costs::{Cost, Costs};
 pub use cpuset::CpuSet;
 pub use histogram::Histogram;
 pub use program::{Crash, Op, Program, Resources};

@@ -334,7 +334,7 @@ records! {
         wasted_ns: u64,
     }
 
-    /// Wake-ups that one CPU made, and what they took; all 0 on a single CPU.
+    /// Wake-ups that one CPU made, and what they and its switches took; all 0 on a single CPU.
     "wakeups" => Wakeups {
         /// The CPU.
         cpu: u32,
@@ -360,10 +360,17 @@ records! {
         probes: u64,
         /// Times another CPU's runqueue was locked.
         remote_rq_locks: u64,
-        /// Time spent waiting for these locks, ns; 0 under the virtual clock.
+        /// Time spent waiting for runqueue locks, ns: under the virtual clock what the costs of the
+        /// machine make it, under the real clock what it took.
         contended_ns: u64,
         /// Reschedule interrupts sent.
         ipis_sent: u64,
+        /// Deadline servers started.
+        server_starts: u64,
+        /// Deadline servers stopped.
+        server_stops: u64,
+        /// Time that the costs of the machine took of this CPU, waiting included, ns.
+        cost_ns: u64,
     }
 
     /// One task's part of the run.
@@ -549,6 +556,9 @@ impl Wakeups {
             remote_rq_locks: 0,
             contended_ns: 0,
             ipis_sent: 0,
+            server_starts: 0,
+            server_stops: 0,
+            cost_ns: 0,
         }
     }
 }

@@ -4,14 +4,14 @@
 //! payload, then the payload in postcard's encoding. The guest refuses an image that is not
 //! exactly this, and says what it found.
 
-use crate::{CpuSet, Op, Program, Resources, TopologySpec};
+use crate::{Costs, CpuSet, Op, Program, Resources, TopologySpec};
 use alloc::{string::String, vec::Vec};
 use crc::{CRC_32_ISO_HDLC, Crc};
 use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"SLICELAB";
 /// Version of the scenario's encoding and of the records; both sides must agree.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 const HEADER_LEN: usize = 20;
 static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
@@ -172,6 +172,8 @@ pub struct Scenario {
     pub cpus: u32,
     /// How they are put together.
     pub topology: TopologySpec,
+    /// What the machine's own doings take.
+    pub costs: Costs,
     /// What decides where tasks go.
     pub surroundings: Surroundings,
     /// Ticks per second.
@@ -293,6 +295,7 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Cost;
 
     fn scenario() -> Scenario {
         Scenario {
@@ -301,6 +304,7 @@ mod tests {
             tsc_hz: Some(1_000_000_000),
             cpus: 2,
             topology: TopologySpec::flat(2),
+            costs: Costs::default().with(Cost::IdleExit, 1700),
             surroundings: Surroundings::Linux,
             hz: 250,
             tick: TickMode::Oneshot,

@@ -69,21 +69,26 @@ impl DlServer {
         self.state == State::Active
     }
 
-    /// The first fair task became runnable.
-    pub fn fair_arrives(&mut self, now_ns: u64) {
+    /// The first fair task became runnable; returns whether that started the server.
+    pub fn fair_arrives(&mut self, now_ns: u64) -> bool {
         self.saw_fair = true;
-        if self.state == State::Stopped {
-            if self.needs_new_period(now_ns) {
-                self.begin_period(now_ns);
-            }
-            self.state = State::Deferred;
+        if self.state != State::Stopped {
+            return false;
         }
+        if self.needs_new_period(now_ns) {
+            self.begin_period(now_ns);
+        }
+        self.state = State::Deferred;
+        true
     }
 
-    /// The last fair task stopped being runnable.
-    pub fn fair_leaves(&mut self) {
+    /// The last fair task stopped being runnable; returns whether that stopped the server.
+    pub fn fair_leaves(&mut self) -> bool {
         match (self.stop, self.state) {
-            (Stop::Eager, _) => self.state = State::Stopped,
+            (Stop::Eager, state) => {
+                self.state = State::Stopped;
+                return state != State::Stopped;
+            }
             (Stop::Lazy, State::Active) => {
                 // What is left is forfeited until the next period.
                 self.budget_ns = self.budget_ns.min(0);
@@ -91,6 +96,7 @@ impl DlServer {
             }
             (Stop::Lazy, _) => {}
         }
+        false
     }
 
     /// Fair tasks ran for so long, up to now; returns whether their turn is over by that.

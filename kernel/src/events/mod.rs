@@ -23,7 +23,7 @@ use crate::irqsoff::{let_interrupts_in, wait_for_interrupt};
 use crate::run;
 use crate::sched::{self, Why, tick, ttwu_queue, wakeup};
 use crate::task;
-use abi::{Clock, trace};
+use abi::{Clock, Cost, trace};
 use eevdf::{Resched, Wake};
 use timers::Event;
 
@@ -196,6 +196,7 @@ fn handle(cpu: &'static Cpu, event: Event) {
         Event::Begin => {
             cpu.local.with(|local| local.timers.start_periodic());
             tick::begin(cpu);
+            cpu.forget_costs();
             // Of a CPU that began before: its interrupt may have come together with the one that
             // set this run.
             let now = cpu.local.with(|local| local.time.now());
@@ -206,6 +207,7 @@ fn handle(cpu: &'static Cpu, event: Event) {
         Event::Reschedule => {
             let now = cpu.local.with(|local| local.time.now());
             cpu.trace.write(cpu.wake_ns(), || trace::Event::IpiReceive);
+            cpu.owe(Cost::IpiReceive, 1);
             ttwu_queue::drain(cpu, now);
             sched::on_kick(cpu);
         }
@@ -228,6 +230,8 @@ fn handle(cpu: &'static Cpu, event: Event) {
         }
         Event::Steal => tick::steal(cpu, run::config().steal.map_or(0, |steal| steal.time_ns)),
         Event::Tick => tick::tick(cpu),
+        // What it was asked for, it does on the way out.
+        Event::Awake => {}
         Event::Server => tick::on_server_timer(cpu),
         Event::End => run::end(cpu),
     }

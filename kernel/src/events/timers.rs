@@ -24,6 +24,8 @@ pub(super) enum Event {
     /// The slice timer (HRTICK).
     SliceTimer,
     Tick,
+    /// A CPU that idled is awake; after whatever woke it.
+    Awake,
     /// The deadline server has something to do; after a tick at the same time, which charges it.
     Server,
     /// The measured run ends; after a tick at the same time, which still counts.
@@ -31,7 +33,7 @@ pub(super) enum Event {
 }
 
 impl Event {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Begin,
         Self::Reschedule,
         Self::Wake,
@@ -39,6 +41,7 @@ impl Event {
         Self::Steal,
         Self::SliceTimer,
         Self::Tick,
+        Self::Awake,
         Self::Server,
         Self::End,
     ];
@@ -161,6 +164,18 @@ impl Timers {
         self.set(Event::Server, at_ns.unwrap_or(NEVER));
     }
 
+    /// Sets when an idle CPU that was asked to reschedule is awake.
+    pub(crate) fn set_awake(&mut self, at_ns: u64) {
+        self.set(Event::Awake, at_ns);
+    }
+
+    /// The running task computes that much longer, if for a time of its own.
+    pub(crate) fn prolong_burst(&mut self, ns: u64) {
+        if let Some(end_ns) = self.burst_end_ns().filter(|_| !self.is_burst_wall) {
+            self.set(Event::BurstEnd, end_ns + ns);
+        }
+    }
+
     /// The running task lost this much time to an interrupt: what is measured in its own CPU
     /// time comes later.
     pub(crate) fn postpone(&mut self, ns: u64) {
@@ -265,6 +280,7 @@ impl Timers {
             Event::Reschedule
             | Event::BurstEnd
             | Event::SliceTimer
+            | Event::Awake
             | Event::Server
             | Event::End => {
                 self.set(event, NEVER);

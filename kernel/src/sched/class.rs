@@ -8,10 +8,10 @@
 //! last one goes.
 
 use super::rq::Rq;
-use crate::cpu::Cpu;
+use crate::cpu::{self, Cpu};
 use crate::task::{self, Moved, Task, TaskId};
-use abi::Scenario;
 use abi::scenario::{self, Policy};
+use abi::{Cost, Scenario};
 use alloc::boxed::Box;
 use alloc::vec;
 use eevdf::{Dequeue, Dequeued, Enqueue, EntityId, Resched, Wake};
@@ -20,6 +20,7 @@ use rt::{DlServer, FifoQueue, Link, Stop};
 /// What the server guarantees, and of which time (Linux: `fair_server/cpuN/{runtime,period}`).
 const SERVER_RUNTIME_NS: u64 = 50_000_000;
 const SERVER_PERIOD_NS: u64 = 1_000_000_000;
+const SERVER_COSTS: [Cost; 2] = [Cost::DlServerStart, Cost::DlServerStop];
 
 /// What a runqueue has besides its fair tasks.
 pub(crate) struct RealTime {
@@ -34,11 +35,12 @@ pub(crate) struct RealTime {
 }
 
 impl RealTime {
-    /// Room for the scenario's tasks, if there are real-time ones; without them there is no use
-    /// for a server either.
+    /// Room for the scenario's tasks, if there are real-time ones.
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        let is_used = scenario.has_fifo();
-        let links = if is_used { scenario.tasks.len() } else { 0 };
+        let has_fifo = scenario.has_fifo();
+        // Nor for a server without real-time tasks, but where it costs something.
+        let is_used = has_fifo || SERVER_COSTS.iter().any(|&cost| scenario.costs[cost] > 0);
+        let links = if has_fifo { scenario.tasks.len() } else { 0 };
         let stop = match scenario.dl_server {
             scenario::DlServer::Off => None,
             scenario::DlServer::Eager => Some(Stop::Eager),
@@ -234,8 +236,8 @@ impl Rq {
         let Some(server) = &mut self.rt.server else { return false };
         let has_fair = self.fair.nr_runnable() > 0;
         match (core::mem::replace(&mut self.rt.had_fair, has_fair), has_fair) {
-            (false, true) => server.fair_arrives(now_ns),
-            (true, false) => server.fair_leaves(),
+            (false, true) if server.fair_arrives(now_ns) => count_start(),
+            (true, false) if server.fair_leaves() => count_stop(),
             _ => {}
         }
         core::mem::take(&mut self.rt.is_turn_over)
@@ -252,4 +254,18 @@ impl Rq {
         let has_fair = self.fair.nr_runnable() > 0;
         self.rt.server.as_mut().is_some_and(|server| server.on_timer(has_fair, now_ns))
     }
+}
+
+/// A server started, by what this CPU did.
+fn count_start() {
+    let this = cpu::this();
+    this.local.with(|local| local.wakeups.server_starts += 1);
+    this.owe(Cost::DlServerStart, 1);
+}
+
+/// A server stopped, by what this CPU did.
+fn count_stop() {
+    let this = cpu::this();
+    this.local.with(|local| local.wakeups.server_stops += 1);
+    this.owe(Cost::DlServerStop, 1);
 }

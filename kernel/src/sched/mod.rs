@@ -14,6 +14,7 @@
 //! | `fork.rs` | a new task gets a CPU |
 //! | `change.rs` | what a task changes about itself |
 //! | `tick.rs` | what the tick does |
+//! | `idle.rs` | a CPU without a task, and its way back |
 //! | `load.rs` | averages of load |
 //! | `recency.rs` | tasks in the order in which they ran |
 //! | `balance/` | moving tasks between CPUs |
@@ -31,6 +32,7 @@ mod change;
 mod class;
 pub(crate) mod domains;
 mod fork;
+mod idle;
 mod load;
 mod recency;
 mod rq;
@@ -47,10 +49,11 @@ pub(crate) use balance::{NOBODY, State as BalanceState, on_kick};
 pub(crate) use change::{set_affinity, set_nice, set_policy, set_slice};
 pub(crate) use class::RealTime;
 pub(crate) use fork::spawn;
+pub(crate) use idle::{Idling, idle_loop};
 pub(crate) use load::{Removed, Shown, Tracked, Tracker};
 pub(crate) use recency::Place;
 pub(crate) use rq::{Rq, Why};
-pub(crate) use schedule::{Leave, block, exit, idle_loop, leave_interrupt, schedule};
+pub(crate) use schedule::{Leave, block, exit, leave_interrupt, schedule};
 pub(crate) use seen::Seen;
 pub(crate) use sleep::sleep_until;
 

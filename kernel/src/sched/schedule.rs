@@ -10,6 +10,7 @@
 
 use super::balance;
 use super::domains;
+use super::idle;
 use super::rq::{Rq, Stint, Why};
 use crate::account::End;
 use crate::arch::{Context, ThisCpu, interrupts_are_on, switch};
@@ -64,6 +65,7 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
         (now, local.timers.is_tick_due_at(now))
     });
     let mut rq = cpu.rq.lock();
+    cpu.owe_lock(cpu, now);
     rq.advance(now);
     let why = rq.take_resched(cpu);
     let prev = rq.curr();
@@ -106,7 +108,10 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     if next == prev && left.is_none_or(|(_, left)| left.is_queued) {
         rq.publish(cpu);
         drop(rq);
-        cpu.local.with(|local| arm(local, now, to));
+        cpu.local.with(|local| {
+            idle::note_choice(local);
+            arm(local, now, to);
+        });
         return;
     }
 
@@ -132,7 +137,10 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     let mut into = None;
     if let (Some(id), Some(to)) = (next, to) {
         let lag_ns = rq.fair.lag(EntityId(id)).unwrap_or(0);
-        to.account.lock().begin_stint(now, cpu.id, to.moved_by(), lag_ns);
+        let last = to.account.lock().begin_stint(now, cpu.id, to.moved_by(), lag_ns);
+        if let Some(last) = last {
+            cpu.owe_cold_caches(last);
+        }
         into = Some(TaskIn { task: id, pick: reason, lag_ns });
     }
     cpu.trace.write(now, || {
@@ -290,6 +298,7 @@ fn hand_over_timers(
     [slice_timer, server_timer]: [Option<u64>; 2],
 ) {
     cpu.local.with(|local| {
+        idle::note_choice(local);
         let burst_end = local.timers.burst_end_ns();
         if let Some(from) = from {
             from.burst.pause(burst_end, now);
@@ -370,33 +379,27 @@ pub(crate) fn leave_interrupt(cpu: &'static Cpu) {
         }
         false => cpu,
     };
-    if cpu.current().is_none_or(|id| task::by_id(id).burst.is_active()) {
-        cpu.local.with(|local| {
-            if local.time.is_held() {
-                local.let_time_pass(cpu);
-            }
-        });
+    match cpu.current().map(task::by_id) {
+        None => idle::idle_on(cpu),
+        Some(task) if task.burst.is_active() => {
+            let owed_ns = cpu.debt.take();
+            cpu.local.with(|local| {
+                if owed_ns > 0 {
+                    local.timers.prolong_burst(owed_ns);
+                }
+                if local.time.is_held() {
+                    local.let_time_pass(cpu);
+                }
+            });
+        }
+        Some(_) => {}
     }
 }
 
 /// Whether a request to reschedule can be granted now. Under the virtual clock it waits for its
 /// event: the request of another CPU may be from before something else that is due here.
-fn may_grant(cpu: &Cpu) -> bool {
+pub(super) fn may_grant(cpu: &Cpu) -> bool {
     cpu.need_resched()
         && (run::config().clock == Clock::Real || cpu.local.with(|local| local.time.is_held()))
-}
-
-/// What a CPU does without a task. Interrupts must be off.
-pub(crate) fn idle_loop(cpu: &'static Cpu) -> ! {
-    loop {
-        if may_grant(cpu) {
-            schedule(Leave::Preempted);
-        }
-        cpu.local.with(|local| {
-            if local.time.is_held() {
-                local.let_time_pass(cpu);
-            }
-        });
-        events::wait(|| !may_grant(cpu));
-    }
+        && !idle::is_waking_up(cpu)
 }

@@ -6,6 +6,7 @@
 use super::domains::{self, Linux};
 use crate::cpu::{self, Cpu};
 use crate::task::{self, Task};
+use abi::Cost;
 use eevdf::{EntityId, Wake};
 use placement::wakeup::{Choice, Wakee, Waker};
 use placement::{Snapshot, fork, simple, wakeup};
@@ -99,6 +100,7 @@ fn act_on(this: &Cpu, linux: &Linux, task: &Task, choice: &Choice) -> &'static C
         counts.searches += u64::from(choice.probed > 0);
         counts.probes += u64::from(choice.probed);
     });
+    this.owe(Cost::IdleProbe, u64::from(choice.probed));
     assert!(
         task.affinity().contains(choice.cpu),
         "task {} was to wake on cpu {}, where it may not run",

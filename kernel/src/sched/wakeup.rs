@@ -16,7 +16,7 @@ use crate::run;
 use crate::task::{Moved, OnRq, State, Task};
 use crate::trace;
 use abi::trace::{Event, Joins};
-use abi::{Clock, Preempt};
+use abi::{Clock, Cost, Preempt};
 use eevdf::{Enqueue, EntityId, Resched, Wake};
 use ksync::IrqLockGuard;
 
@@ -104,7 +104,7 @@ pub(super) fn activate(
     now: u64,
 ) {
     target.note_work(now);
-    let mut rq = lock_rq(this, target);
+    let mut rq = lock_rq(this, target, now);
     rq.advance(now);
     rq.enqueue(target, task, enqueue, why);
     if enqueue != Enqueue::Migrate {
@@ -123,7 +123,7 @@ pub(super) fn requeue_delayed(this: &Cpu, task: &Task, how: Wake, now: u64) -> b
             OnRq::Migrating => spin_hint(),
             OnRq::Queued => {
                 let target = cpu::by_id(task.cpu());
-                let rq = lock_rq(this, target);
+                let rq = lock_rq(this, target, now);
                 // It may have moved on, or left for good, while this CPU waited for the lock.
                 if task.cpu() == target.id && rq.fair.is_delayed(EntityId(task.id)) {
                     break (target, rq);
@@ -158,10 +158,16 @@ fn preempt(this: &Cpu, target: &Cpu, rq: &mut Rq, task: &Task, joins: Joins, how
 }
 
 /// Locks a runqueue, perhaps another CPU's, which is counted: it is what remote wake-ups cost.
-pub(super) fn lock_rq<'a>(this: &Cpu, target: &'a Cpu) -> IrqLockGuard<'a, Rq, ThisCpu> {
-    if target.id == this.id {
-        return target.rq.lock();
-    }
+pub(super) fn lock_rq<'a>(this: &Cpu, target: &'a Cpu, now: u64) -> IrqLockGuard<'a, Rq, ThisCpu> {
+    let guard = match target.id == this.id {
+        true => target.rq.lock(),
+        false => lock_remote(this, target),
+    };
+    this.owe_lock(target, now);
+    guard
+}
+
+fn lock_remote<'a>(this: &Cpu, target: &'a Cpu) -> IrqLockGuard<'a, Rq, ThisCpu> {
     let free = target.rq.try_lock();
     // Under the virtual clock waiting takes no time, and that another CPU is in there at all is
     // QEMU's doing.
@@ -194,6 +200,7 @@ pub(super) fn ask(this: &Cpu, target: &Cpu, rq: &mut Rq, request: Resched, why: 
 pub(super) fn kick(this: &Cpu, target: &Cpu, now: u64) {
     this.trace.write(now, || Event::IpiSend { cpu: target.id });
     this.local.with(|local| local.wakeups.ipis_sent += 1);
+    this.owe(Cost::IpiSend, 1);
     target.note_wake(now);
     lapic::send_reschedule(target.apic_id);
 }

@@ -29,6 +29,12 @@ pub(super) fn run_forever(task: &'static Task) {
     compute(task, None, false);
 }
 
+/// Lets what this CPU owes pass as time of the task that runs here.
+pub(super) fn pay(task: &'static Task) {
+    // Paid at once, or it would be owed again by the events in between.
+    run(task, cpu::this().debt.take());
+}
+
 fn compute(task: &'static Task, end_ns: Option<u64>, is_wall: bool) {
     task.burst.begin(is_wall);
     let cpu = cpu::this();

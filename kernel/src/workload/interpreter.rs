@@ -54,13 +54,15 @@ impl Interpreter {
     fn run(&mut self) {
         let program = program(self.task.program);
         let mut at = 0;
-        while let Some(op) = program.get(at) {
+        loop {
+            burn::pay(self.task);
+            let Some(op) = program.get(at) else { return };
             let_interrupts_in();
-            let cpu = cpu::this();
-            cpu.note_operation();
+            cpu::this().note_operation();
             // A waker that is to be preempted is, before it goes on.
-            if cpu.need_resched() {
+            if cpu::this().need_resched() {
                 sched::schedule(Leave::Preempted);
+                burn::pay(self.task);
             }
             at = match self.step(op, at + 1) {
                 Some(next) => next,

@@ -1,8 +1,10 @@
 //! Flags that describe the machine, and flags that say how to run it on this host.
 
 use super::{values, values::AnyFeature};
-use crate::{config::Config, experiment::Host, qemu::Accel, topology, trace};
-use abi::{Burn, Clock, NohzMode, Preempt, Steal, Surroundings, TickMode, scenario::DlServer};
+use crate::{config::Config, experiment::Host, model::Model, qemu::Accel, topology, trace};
+use abi::{
+    Burn, Clock, Cost, Costs, NohzMode, Preempt, Steal, Surroundings, TickMode, scenario::DlServer,
+};
 use clap::Args;
 use eevdf::{Preset, TunableScaling};
 use std::{path::PathBuf, time::Duration};
@@ -19,6 +21,13 @@ pub struct MachineArgs {
     /// or 2s8c2t,cluster=4,llc=8 [default: one socket, one cache, one thread for each core]
     #[arg(long, value_name = "MACHINE", allow_hyphen_values = true)]
     pub topology: Option<topology::Description>,
+    /// What the machine's own doings take: interrupts between CPUs, remote runqueues, cold caches,
+    /// leaving idleness. A file, or skl or spr [default: nothing takes any time]
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    pub model: Option<Model>,
+    /// One of these costs, such as ipi_send=1us, against --model (repeatable)
+    #[arg(long, value_name = "NAME=TIME", value_parser = values::cost)]
+    pub cost: Vec<(Cost, u32)>,
     /// What decides where waking and new tasks go on several CPUs: scheduling domains, caches and
     /// load (linux), or just which CPUs idle (simple)
     #[arg(long, value_name = "HOW", default_value = "linux", value_parser = values::surroundings)]
@@ -86,6 +95,11 @@ impl MachineArgs {
         self.feature.iter().filter_map(|&(name, on)| Some((which(name)?, on))).collect()
     }
 
+    fn costs(&self) -> Costs {
+        let model = self.model.as_ref().map_or_else(Costs::default, |model| model.costs);
+        self.cost.iter().fold(model, |costs, &(cost, ns)| costs.with(cost, ns))
+    }
+
     /// The configuration that the flags describe.
     pub fn config(&self) -> Config {
         let described = self.topology.as_ref().and_then(topology::Description::cpus);
@@ -93,6 +107,7 @@ impl MachineArgs {
         Config {
             cpus,
             topology: self.topology.clone(),
+            costs: self.costs(),
             surroundings: self.surroundings,
             hz: self.hz,
             preset: self.preset,

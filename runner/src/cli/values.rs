@@ -1,8 +1,8 @@
 //! Readers of flag values. Each error says what would be right; clap adds flag and value.
 
-use crate::{config, repeat, trace, units, workload};
+use crate::{config, model, repeat, trace, units, workload};
 use abi::{
-    Burn, Clock, CpuSet, Crash, MAX_CPUS, NohzMode, Preempt, Steal, Surroundings, TickMode,
+    Burn, Clock, Cost, CpuSet, Crash, MAX_CPUS, NohzMode, Preempt, Steal, Surroundings, TickMode,
     scenario::{DlServer, FIFO_PRIORITIES, Policy},
     trace::ring::LINE_BYTES,
 };
@@ -41,6 +41,19 @@ pub(super) fn hz(text: &str) -> Result<u32, String> {
 /// How often a run is repeated.
 pub(super) fn repeats(text: &str) -> Result<u32, String> {
     whole(text, &repeat::TIMES)
+}
+
+/// One of a machine's costs.
+pub(super) fn cost(text: &str) -> Result<(Cost, u32), String> {
+    let known = Cost::ALL.map(Cost::name);
+    let Some((name, time)) = text.split_once('=') else {
+        return Err(format!(
+            "must be NAME=TIME, such as ipi_send=1us; names are {}",
+            known.join(", ")
+        ));
+    };
+    let cost = Cost::parse(name).ok_or_else(|| format!("{name} is {}", unknown(name, &known)))?;
+    Ok((cost, model::cost_time(time)?))
 }
 
 /// Guest memory, MiB.

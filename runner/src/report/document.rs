@@ -18,7 +18,7 @@ use crate::{
     workload::Metric,
 };
 use abi::{
-    Burn, Clock, Histogram, NohzMode, Preempt, Scenario, Surroundings, TaskSpec, TickMode,
+    Burn, Clock, Cost, Histogram, NohzMode, Preempt, Scenario, Surroundings, TaskSpec, TickMode,
     TopologySpec, record,
     record::Wakeups,
     scenario::{DlServer, Policy},
@@ -100,6 +100,9 @@ pub struct ConfigDocument {
     pub topology: TopologyDocument,
     #[serde(default)]
     pub surroundings: Cow<'static, str>,
+    /// What the machine's own doings take, ns; nothing without it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub costs_ns: BTreeMap<Cow<'static, str>, u32>,
 }
 
 /// How many CPUs each part of the machine has.
@@ -157,6 +160,12 @@ pub struct WakeupsDocument {
     pub remote_rq_locks: u64,
     pub contended_ns: u64,
     pub ipis_sent: u64,
+    #[serde(default)]
+    pub server_starts: u64,
+    #[serde(default)]
+    pub server_stops: u64,
+    #[serde(default)]
+    pub cost_ns: u64,
 }
 
 impl WakeupsDocument {
@@ -174,6 +183,9 @@ impl WakeupsDocument {
         self.remote_rq_locks += of.remote_rq_locks;
         self.contended_ns += of.contended_ns;
         self.ipis_sent += of.ipis_sent;
+        self.server_starts += of.server_starts;
+        self.server_stops += of.server_stops;
+        self.cost_ns += of.cost_ns;
         self
     }
 
@@ -472,6 +484,11 @@ impl ConfigDocument {
                 Surroundings::Linux => "linux",
             }
             .into(),
+            costs_ns: Cost::ALL
+                .into_iter()
+                .filter(|&cost| scenario.costs[cost] > 0)
+                .map(|cost| (cost.name().into(), scenario.costs[cost]))
+                .collect(),
         }
     }
 }

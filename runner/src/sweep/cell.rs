@@ -12,6 +12,8 @@ use std::error::Error as _;
 pub(super) const OPTIONS: &str = "options";
 /// The key of an rt-app file.
 pub(super) const WORKLOAD: &str = "workload";
+/// The key of a machine model, by name or by file.
+pub(super) const MODEL: &str = "model";
 /// Flags of `run` that make no sense in a cell, and what to use instead.
 pub(super) const UNFIT: [(&str, &str); 3] = [
     ("repeat", "several seeds are an axis: seed = { from = 1, to = 10 }"),
@@ -61,7 +63,8 @@ pub(super) fn is_repeatable(key: &str) -> bool {
 /// # Errors
 /// What is wrong with it.
 pub(super) fn check(key: &str, value: &str) -> Result<(), String> {
-    if [WORKLOAD, OPTIONS].contains(&key) || is_switch(key) {
+    // What a file holds is seen once its folder is known.
+    if [WORKLOAD, OPTIONS, MODEL].contains(&key) || is_switch(key) {
         return Ok(());
     }
     let words = ["run".to_owned(), format!("--{key}={value}")];

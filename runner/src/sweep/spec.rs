@@ -4,13 +4,14 @@
 //! checked here, with line and column, before anything runs.
 
 use super::{
-    cell::{self, OPTIONS, UNFIT, WORKLOAD},
+    cell::{self, MODEL, OPTIONS, UNFIT, WORKLOAD},
     range::{self, Pace},
 };
 use crate::{
     cli::{HostArgs, unknown},
     error::{Error, Refusal},
     experiment::Experiment,
+    model::Model,
     report::Document,
     source::{At, Source},
 };
@@ -153,6 +154,10 @@ impl Spec {
                 match axis.name.as_str() {
                     OPTIONS => options.extend(shlex::split(value).unwrap_or_default()),
                     WORKLOAD => words.push(self.folder.join(value).display().to_string()),
+                    MODEL if !Model::is_built_in(value) => {
+                        let file = self.folder.join(value).display().to_string();
+                        words.extend(["--model".to_owned(), file]);
+                    }
                     // Whether a flag that takes no value is given is all there is to say.
                     name if cell::is_switch(name) => words.push(format!("--{name}")),
                     name => words.extend([format!("--{name}"), value.clone()]),

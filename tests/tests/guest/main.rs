@@ -7,6 +7,7 @@ mod base_slice;
 mod boots;
 mod boundary;
 mod burns;
+mod costs;
 mod determinism;
 mod exports;
 mod failures;

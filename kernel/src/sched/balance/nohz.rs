@@ -8,7 +8,7 @@ use crate::cpu::{self, Cpu};
 use crate::run;
 use crate::task::Moved;
 use ::balance::{may_kick, next_idle};
-use abi::NohzMode;
+use abi::{Cost, NohzMode};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// The tick from which on idle CPUs are due again. Relaxed: a hint.
@@ -29,6 +29,7 @@ pub(super) fn tick(this: &Cpu, tick: u64, now: u64) {
     this.balance.lock().counters.kicks += 1;
     // Relaxed: the interrupt that follows orders it.
     target.is_kicked.store(true, Ordering::Relaxed);
+    this.owe(Cost::IpiSend, 1);
     target.note_wake(now);
     lapic::send_reschedule(target.apic_id);
 }

@@ -102,6 +102,7 @@ impl Pass<'_> {
     ) -> (Detached, bool) {
         let mut detached = Detached { tasks: [0; Detached::CAPACITY], len: 0, clock_ns: 0 };
         let mut rq = source.rq.lock();
+        self.this.owe_lock(source, self.now);
         rq.advance(self.now);
         if rq.nr_runnable() < 2 && self.idle == Idle::No {
             return (detached, false);
@@ -139,6 +140,7 @@ impl Pass<'_> {
     fn attach(&self, source: &Cpu, detached: &Detached) {
         let dest = self.dest;
         let mut rq = dest.rq.lock();
+        self.this.owe_lock(dest, self.now);
         // Their CPU may be ahead: here they cannot run before they left there.
         rq.advance(self.now.max(detached.clock_ns));
         let mut request = Resched::No;
