@@ -33,6 +33,7 @@ pub fn execute(cli: Cli) -> Result<u8, Error> {
         Command::Trace(arguments) => traces::export(&arguments),
         Command::Mixes => show(&mixes::listing()),
         Command::Features => show(&listing::features()),
+        Command::Models => show(&listing::models()),
         Command::Presets { compare } => match compare[..] {
             [a, b] => show(&listing::difference(a, b)),
             _ => show(&listing::presets()),

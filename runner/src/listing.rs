@@ -1,6 +1,7 @@
 //! `features` and `presets`: what the rules know, as tables.
 
-use crate::{report, units};
+use crate::{model::Model, report, units};
+use abi::Cost;
 use eevdf::{Feature, Preset, RuleValue};
 use std::fmt::Write;
 
@@ -29,6 +30,31 @@ pub(crate) fn features() -> String {
         let origin = if feature.is_merged() { "" } else { " (a proposal, never merged)" };
         writeln!(text, "{:<23} {state:<3} {}{origin}", feature.name(), feature.meaning())
             .expect("a String takes everything");
+    }
+    text
+}
+
+/// Every cost of a machine: what it is in the models that come along, and where that is from.
+pub(crate) fn models() -> String {
+    let models = Model::built_in();
+    let head: Vec<&str> = ["cost"].into_iter().chain(Model::names()).collect();
+    let rows = Cost::ALL.map(|cost| {
+        let times = models.iter().map(|model| units::exact_unsigned(model.costs[cost].into()));
+        [cost.name().to_owned()].into_iter().chain(times).collect()
+    });
+    let mut text = report::table(&head, rows);
+    text.push_str("\nNothing takes any time without --model; --cost NAME=TIME changes one.\n\n");
+    for cost in Cost::ALL {
+        writeln!(text, "{:<15} {}", cost.name(), cost.meaning())
+            .expect("a String takes everything");
+    }
+    for model in &models {
+        writeln!(text, "\n{}: {}", model.name, model.about).expect("a String takes everything");
+        for (cost, origin) in &model.origins {
+            let ns = units::exact_unsigned(model.costs[*cost].into());
+            writeln!(text, "  {:<15} {ns:>6}  {origin}", cost.name())
+                .expect("a String takes everything");
+        }
     }
     text
 }

@@ -62,6 +62,26 @@ impl Cost {
         }
     }
 
+    /// What it is, in a line.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::IpiSend => "sending a reschedule interrupt, for the sender",
+            Self::IpiReceive => "taking one, for the CPU that is interrupted",
+            Self::RqLockRemote => "fetching another CPU's runqueue and its lock",
+            Self::RqLockHold => {
+                "how long a runqueue's lock is kept, which others that ask for it wait"
+            }
+            Self::IdleProbe => "looking at one CPU in a search for an idle one",
+            Self::IdleExit => "from the request to the first task, on a CPU that idles",
+            Self::CacheColdLlc => "filling caches after a move within the last-level cache",
+            Self::CacheColdFar => "filling caches after a move to another last-level cache",
+            Self::DlServerStart => {
+                "starting a deadline server, for whoever queues a first fair task"
+            }
+            Self::DlServerStop => "stopping one, for whoever takes the last fair task off",
+        }
+    }
+
     /// The cost of a name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|cost| cost.name() == name)

@@ -22,7 +22,7 @@ pub struct MachineArgs {
     #[arg(long, value_name = "MACHINE", allow_hyphen_values = true)]
     pub topology: Option<topology::Description>,
     /// What the machine's own doings take: interrupts between CPUs, remote runqueues, cold caches,
-    /// leaving idleness. A file, or skl or spr [default: nothing takes any time]
+    /// leaving idleness. A file, or skl or spr; `slicelab models` shows them [default: nothing takes any time]
     #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
     pub model: Option<Model>,
     /// One of these costs, such as ipi_send=1us, against --model (repeatable)

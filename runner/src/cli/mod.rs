@@ -123,6 +123,8 @@ pub enum Command {
     Mixes,
     /// The scheduler features, what they do and which versions have them
     Features,
+    /// List the costs that a machine can have, and the machines that come along
+    Models,
     /// The Linux versions whose rules can be reproduced, or what differs between two of them
     Presets {
         /// Two presets to compare, such as `v6.8 v6.15`
