@@ -79,6 +79,8 @@ pub(crate) struct Cpu {
     awaits_turn: AtomicBool,
     /// Whether its run is over.
     is_over: AtomicBool,
+    /// Whether there is no other CPU, so that it is always this one's turn.
+    is_alone: bool,
     /// What its running task may still do at the time that holds.
     operations: &'static Operations,
 }
@@ -143,6 +145,7 @@ impl Cpu {
         local: Local,
         trace: Tracer,
         balance: BalanceState,
+        is_alone: bool,
     ) -> Self {
         Self {
             operations: local.time.operations(),
@@ -169,14 +172,21 @@ impl Cpu {
             lock_taken: LockTaken::default(),
             awaits_turn: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
+            is_alone,
         }
     }
 
     /// The task that runs here does one more operation. Interrupts must be off.
+    #[inline]
     pub(crate) fn note_operation(&self) {
         if self.operations.note() {
-            self.local.with(|local| local.let_time_pass(self));
+            self.operations_are_used_up();
         }
+    }
+
+    #[cold]
+    fn operations_are_used_up(&self) {
+        self.local.with(|local| local.let_time_pass(self));
     }
 
     /// Asks for a look at the runqueue. The caller holds `rq`'s lock or is this CPU.
@@ -188,6 +198,7 @@ impl Cpu {
         self.need_resched.clear();
     }
 
+    #[inline]
     pub(crate) fn need_resched(&self) -> bool {
         self.need_resched.is_set()
     }
@@ -237,7 +248,14 @@ impl Cpu {
 
     /// This CPU acts at a time, or not before it. If that makes it another CPU's turn, that one
     /// is told.
+    #[inline]
     pub(crate) fn set_acts(&self, at_ns: u64) {
+        if !self.is_alone {
+            self.take_place(at_ns);
+        }
+    }
+
+    fn take_place(&self, at_ns: u64) {
         let turn = Turn::waits(at_ns).0;
         // SeqCst, here and below: either this CPU sees that the other one waits, or that one
         // sees that it need not.
@@ -262,7 +280,7 @@ impl Cpu {
     /// before what it makes others do, and a batch of wake-ups stays one.
     pub(crate) fn take_turn(&self, at_ns: u64) -> bool {
         let acting = Turn::acts(at_ns).0;
-        if self.acts.load(Ordering::SeqCst) == acting {
+        if self.is_alone || self.acts.load(Ordering::SeqCst) == acting {
             return true;
         }
         self.set_acts(at_ns);
@@ -326,6 +344,7 @@ pub(crate) fn by_id(id: u32) -> &'static Cpu {
 }
 
 /// The executing CPU. Interrupts must be off, or the answer is out of date at once.
+#[inline]
 pub(crate) fn this() -> &'static Cpu {
     arch::this_cpu().expect("CPUs exist before the first one is asked for")
 }

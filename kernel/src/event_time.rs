@@ -54,6 +54,7 @@ impl Operations {
 
     /// The running task does one more; returns whether that was too much for the event's time to
     /// hold on.
+    #[inline]
     pub(crate) fn note(&self) -> bool {
         let left = self.0.load(Ordering::Relaxed);
         if left == 0 {

@@ -136,7 +136,8 @@ fn create_cpu(
     let rt = RealTime::new(scenario);
     let trace = Tracer::new(id, scenario.cpus, scenario.trace_slots);
     let rq = Rq::new(RunQueue::new(rules, nodes), rt, Tracker::new(scenario.cpus), decisions);
-    Cpu::new(id, apic_id, rq, local, trace, BalanceState::new(topology, id))
+    let balance = BalanceState::new(topology, id);
+    Cpu::new(id, apic_id, rq, local, trace, balance, scenario.cpus == 1)
 }
 
 fn create_task(spec: &TaskSpec, id: u32, cpus: u32, rules: &Rules) -> Task {

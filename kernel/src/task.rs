@@ -428,6 +428,7 @@ pub(crate) fn all() -> &'static [Task] {
 }
 
 /// A task by number.
+#[inline]
 pub(crate) fn by_id(id: TaskId) -> &'static Task {
     &all()[id as usize]
 }

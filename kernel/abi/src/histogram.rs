@@ -152,6 +152,7 @@ impl<const N: usize> Histogram<N> {
 }
 
 /// The bucket of a value in an unbounded histogram.
+#[inline]
 fn bucket_of(value: u64) -> usize {
     if value < SUB_BUCKETS as u64 {
         return value as usize;

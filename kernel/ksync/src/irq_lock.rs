@@ -33,6 +33,7 @@ impl<T, C: Cpu> IrqLock<T, C> {
     }
 
     /// Switches interrupts off and waits for the lock.
+    #[inline]
     pub fn lock(&self) -> IrqLockGuard<'_, T, C> {
         let were_on = C::disable_interrupts();
         IrqLockGuard { guard: Some(self.lock.lock()), were_on, cpu: PhantomData }

@@ -29,16 +29,19 @@ impl NeedResched {
     }
 
     /// Asks. The caller holds the runqueue's lock or is its CPU.
+    #[inline]
     pub fn set(&self) {
         self.0.store(true, Ordering::Release);
     }
 
     /// The request is being granted. The caller holds the runqueue's lock.
+    #[inline]
     pub fn clear(&self) {
         self.0.store(false, Ordering::Relaxed);
     }
 
     /// Whether there is one.
+    #[inline]
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

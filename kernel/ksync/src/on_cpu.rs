@@ -33,21 +33,25 @@ impl OnCpu {
     ///
     /// # Panics
     /// If a CPU is on it: the task was picked twice.
+    #[inline]
     pub fn enter(&self) {
         assert!(!self.0.swap(true, Ordering::Acquire), "a task was picked while it runs elsewhere");
     }
 
     /// Says that its registers are saved and nobody stands on the stack any more.
+    #[inline]
     pub fn leave(&self) {
         self.0.store(false, Ordering::Release);
     }
 
     /// Whether a CPU is on the stack.
+    #[inline]
     pub fn is_on(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 
     /// Spins until nobody is.
+    #[inline]
     pub fn wait_until_off(&self) {
         while self.is_on() {
             spin_loop();

@@ -84,6 +84,7 @@ pub(crate) fn on_reschedule() {
 }
 
 /// Sets the timer to the next event, where that changed.
+#[inline]
 pub(crate) fn arm(local: &mut Local) {
     local.timers.arm();
 }
@@ -111,30 +112,31 @@ enum Next {
     Nothing,
     /// Something, but not before another CPU has acted.
     NotYet,
-    /// This, at this time; so many ticks were overtaken.
-    Do { event: Event, at_ns: u64, missed_ticks: u64 },
+    /// This, which was due at `at_ns` and happens `now`; so many ticks were overtaken.
+    Do { event: Event, at_ns: u64, now: u64, missed_ticks: u64 },
 }
 
 /// Handles what is due; nothing if it has to wait, for events that are being handled already or
 /// until time passes. The timer will be set again then.
 fn handle_due(cpu: &'static Cpu) -> Option<Handled> {
-    let is_periodic = cpu.local.with(|local| {
+    let mut read_ns = clock::now_ns();
+    let (mut found, is_periodic) = cpu.local.with(|local| {
         local.timers.disarm();
         if local.is_handling || local.time.is_held() {
             return None;
         }
         local.is_handling = true;
-        Some(local.timers.is_periodic())
+        let is_periodic = local.timers.is_periodic();
+        Some((next(cpu, local, read_ns, is_periodic), is_periodic))
     })?;
     let mut handled = Handled::Nothing;
     loop {
-        let read_ns = clock::now_ns();
-        let (event, at_ns) = match cpu.local.with(|local| next(cpu, local, read_ns, is_periodic)) {
-            Next::Do { event, at_ns, missed_ticks } => {
+        let (event, at_ns, now) = match found {
+            Next::Do { event, at_ns, now, missed_ticks } => {
                 if run::config().clock == Clock::Real || missed_ticks > 0 {
                     cpu.account.lock().timer_event(read_ns - at_ns, missed_ticks);
                 }
-                (event, at_ns)
+                (event, at_ns, now)
             }
             Next::NotYet => {
                 cpu.local.with(|local| local.is_handling = false);
@@ -146,7 +148,7 @@ fn handle_due(cpu: &'static Cpu) -> Option<Handled> {
                 return Some(handled);
             }
         };
-        handle(cpu, event);
+        handle(cpu, event, now);
         handled = match (handled, event) {
             (Handled::Nothing, Event::Tick) => Handled::Tick,
             _ => Handled::Other,
@@ -167,6 +169,8 @@ fn handle_due(cpu: &'static Cpu) -> Option<Handled> {
             return Some(handled);
         }
         let_interrupts_in();
+        read_ns = clock::now_ns();
+        found = cpu.local.with(|local| next(cpu, local, read_ns, is_periodic));
     }
 }
 
@@ -183,7 +187,7 @@ fn next(cpu: &Cpu, local: &mut Local, now_ns: u64, is_periodic: bool) -> Next {
     };
     let at_ns = local.timers.happens_ns(due_ns, now_ns);
     local.time.begin_event(at_ns);
-    Next::Do { event, at_ns, missed_ticks }
+    Next::Do { event, at_ns, now: local.time.now(), missed_ticks }
 }
 
 fn finish(local: &mut Local) {
@@ -191,21 +195,20 @@ fn finish(local: &mut Local) {
     arm(local);
 }
 
-fn handle(cpu: &'static Cpu, event: Event) {
+fn handle(cpu: &'static Cpu, event: Event, now: u64) {
     match event {
         Event::Begin => {
             cpu.local.with(|local| local.timers.start_periodic());
-            tick::begin(cpu);
+            tick::begin(cpu, now);
             cpu.forget_costs();
             // Of a CPU that began before: its interrupt may have come together with the one that
-            // set this run.
+            // set this run. What the tick took has passed.
             let now = cpu.local.with(|local| local.time.now());
             ttwu_queue::drain(cpu, now);
             cpu.set_need_resched();
         }
         // A request to choose again is made already.
         Event::Reschedule => {
-            let now = cpu.local.with(|local| local.time.now());
             cpu.trace.write(cpu.wake_ns(), || trace::Event::IpiReceive);
             cpu.owe(Cost::IpiReceive, 1);
             ttwu_queue::drain(cpu, now);
@@ -220,7 +223,6 @@ fn handle(cpu: &'static Cpu, event: Event) {
             task::by_id(id).burst.end();
         }
         Event::SliceTimer => {
-            let now = cpu.local.with(|local| local.time.now());
             let mut rq = cpu.rq.lock();
             rq.advance(now);
             let task_ns = rq.task_ns();
@@ -228,11 +230,11 @@ fn handle(cpu: &'static Cpu, event: Event) {
                 rq.request_resched(cpu, Why::Slice);
             }
         }
-        Event::Steal => tick::steal(cpu, run::config().steal.map_or(0, |steal| steal.time_ns)),
-        Event::Tick => tick::tick(cpu),
+        Event::Steal => tick::steal(cpu, now, run::config().steal.map_or(0, |steal| steal.time_ns)),
+        Event::Tick => tick::tick(cpu, now),
         // What it was asked for, it does on the way out.
         Event::Awake => {}
-        Event::Server => tick::on_server_timer(cpu),
+        Event::Server => tick::on_server_timer(cpu, now),
         Event::End => run::end(cpu),
     }
 }

@@ -47,16 +47,38 @@ impl Event {
     ];
 }
 
+/// When an event is due, and which one it is, in one number: the least of several is what comes
+/// first, and of what is due at one time that with precedence. Times end after 36 years.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Due(u64);
+
+impl Due {
+    const EVENT_BITS: u32 = 4;
+
+    const fn new(event: Event, at_ns: u64) -> Self {
+        let at_ns = if at_ns < NEVER { at_ns } else { NEVER };
+        Self(at_ns << Self::EVENT_BITS | event as u64)
+    }
+
+    const fn at_ns(self) -> u64 {
+        self.0 >> Self::EVENT_BITS
+    }
+
+    const fn event(self) -> Event {
+        Event::ALL[(self.0 & ((1 << Self::EVENT_BITS) - 1)) as usize]
+    }
+}
+
 /// Of an event that is not to come.
-const NEVER: u64 = u64::MAX;
+const NEVER: u64 = u64::MAX >> Due::EVENT_BITS;
 
 /// A CPU's events.
 #[derive(Debug)]
 pub(crate) struct Timers {
-    /// By [`Event`]; [`NEVER`] if it is not to come.
-    at_ns: [u64; Event::ALL.len()],
-    /// The event that comes first, of those at one time the one with precedence.
-    first: Event,
+    /// By [`Event`]; at [`NEVER`] if it is not to come.
+    due: [Due; Event::ALL.len()],
+    /// The least of them.
+    first: Due,
     mode: TickMode,
     hz: u32,
     ticks: Ticks,
@@ -79,8 +101,8 @@ impl Timers {
     pub(crate) fn new(scenario: &Scenario, tasks: usize) -> Self {
         let ticks = Ticks::new(scenario.hz, NEVER);
         Self {
-            at_ns: [NEVER; Event::ALL.len()],
-            first: Event::End,
+            due: Event::ALL.map(|event| Due::new(event, NEVER)),
+            first: Due::new(Event::Begin, NEVER),
             mode: scenario.tick,
             hz: scenario.hz,
             ticks,
@@ -233,24 +255,24 @@ impl Timers {
     /// Whether nothing else happens at that time, but perhaps the end of the run: a stint that
     /// is over by then is not cut.
     pub(super) fn is_last_at(&self, at_ns: u64) -> bool {
-        self.at(self.first) > at_ns || self.first == Event::End
+        self.first.at_ns() > at_ns || self.first.event() == Event::End
     }
 
     /// When the next event is due.
     pub(crate) fn next_ns(&self) -> Option<u64> {
-        Some(self.at(self.first)).filter(|&at_ns| at_ns != NEVER)
+        Some(self.first.at_ns()).filter(|&at_ns| at_ns != NEVER)
     }
 
     /// Whether something is due for which the hardware is not set: whoever waits on this CPU
     /// looks first. Not where a task spins, nor where times are read when they are needed.
     pub(super) fn is_due(&self, now_ns: u64) -> bool {
         let is_looked_for = !self.loses_ticks && self.mode == TickMode::Oneshot;
-        is_looked_for && self.at(self.first) <= now_ns
+        is_looked_for && self.first.at_ns() <= now_ns
     }
 
     /// Takes the next event off, if it is due at `now_ns`; with how many ticks it skips.
     pub(super) fn take_due(&mut self, now_ns: u64) -> Option<(u64, Event, u64)> {
-        let (event, at_ns) = (self.first, self.at(self.first));
+        let (event, at_ns) = (self.first.event(), self.first.at_ns());
         if at_ns > now_ns {
             return None;
         }
@@ -290,20 +312,20 @@ impl Timers {
     }
 
     fn at(&self, event: Event) -> u64 {
-        self.at_ns[event as usize]
+        self.due[event as usize].at_ns()
     }
 
     fn set(&mut self, event: Event, at_ns: u64) {
+        let (due, was) = (Due::new(event, at_ns), self.due[event as usize]);
         // Switches set what mostly is not there and was not.
-        if self.at(event) == at_ns {
+        if due == was {
             return;
         }
-        self.at_ns[event as usize] = at_ns;
-        if (at_ns, event) < (self.at(self.first), self.first) {
-            self.first = event;
-        } else if event == self.first {
-            self.first =
-                Event::ALL.into_iter().min_by_key(|&event| self.at(event)).unwrap_or(event);
+        self.due[event as usize] = due;
+        if due < self.first {
+            self.first = due;
+        } else if was == self.first {
+            self.first = self.due.into_iter().fold(due, Ord::min);
         }
     }
 
@@ -316,14 +338,15 @@ impl Timers {
     }
 
     /// Sets the hardware to the next event, where that changed.
+    #[inline]
     pub(super) fn arm(&mut self) {
-        if self.is_periodic() {
-            return;
-        }
         let next = self.next_ns();
-        if self.armed_ns == next {
-            return;
+        if self.armed_ns != next && !self.is_periodic() {
+            self.arm_for(next);
         }
+    }
+
+    fn arm_for(&mut self, next: Option<u64>) {
         let now_ns = clock::now_ns();
         if self.is_due(now_ns) {
             return;

@@ -243,6 +243,11 @@ impl Rq {
         core::mem::take(&mut self.rt.is_turn_over)
     }
 
+    /// Whether there is a server; not without real-time tasks.
+    pub(super) fn has_server(&self) -> bool {
+        self.rt.server.is_some()
+    }
+
     /// When the server wants to be asked.
     pub(super) fn server_timer_ns(&self) -> Option<u64> {
         self.rt.server.as_ref().and_then(DlServer::timer_ns)

@@ -69,7 +69,8 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     rq.advance(now);
     let why = rq.take_resched(cpu);
     let prev = rq.curr();
-    let left = prev.map(|id| (id, leave_queue(cpu, &mut rq, id, leave)));
+    let from = prev.map(task::by_id);
+    let left = from.map(|task| (task, leave_queue(cpu, &mut rq, task, leave)));
     drop(wait);
 
     let mut reason = traced::Pick::Only;
@@ -96,7 +97,7 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
             }
         }
     };
-    let [from, to] = [prev, next].map(|id| id.map(task::by_id));
+    let to = next.map(task::by_id);
     if let Some(to) = to {
         check(cpu, to, prev);
         if next != prev {
@@ -118,7 +119,7 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     let now = rq.clock_ns();
     let stint = core::mem::replace(&mut rq.stint, Stint { start_ns: now, ticks: 0 });
     let mut out = None;
-    if let (Some((id, left)), Some(from)) = (left, from) {
+    if let Some((from, left)) = left {
         rq.busy_ns += now - stint.start_ns;
         let end = match leave {
             Leave::Preempted if why == Some(Why::Slice) => End::Slice,
@@ -132,16 +133,16 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
         let ticks = stint.ticks + u64::from(is_tick_due && stint.start_ns < now);
         let mut account = from.account.lock();
         account.end_stint(end, now - stint.start_ns, ticks, left.slice_ns, left.lag_ns);
-        out = Some(TaskOut { task: id, end, lag_ns: left.lag_ns });
+        out = Some(TaskOut { task: from.id, end, lag_ns: left.lag_ns });
     }
     let mut into = None;
-    if let (Some(id), Some(to)) = (next, to) {
-        let lag_ns = rq.fair.lag(EntityId(id)).unwrap_or(0);
+    if let Some(to) = to {
+        let lag_ns = rq.fair.lag(EntityId(to.id)).unwrap_or(0);
         let last = to.account.lock().begin_stint(now, cpu.id, to.moved_by(), lag_ns);
         if let Some(last) = last {
             cpu.owe_cold_caches(last);
         }
-        into = Some(TaskIn { task: id, pick: reason, lag_ns });
+        into = Some(TaskIn { task: to.id, pick: reason, lag_ns });
     }
     cpu.trace.write(now, || {
         let nr_running = rq.nr_runnable();
@@ -176,8 +177,8 @@ struct Left {
     is_queued: bool,
 }
 
-fn leave_queue(cpu: &Cpu, rq: &mut Rq, id: TaskId, leave: Leave) -> Left {
-    let (task, entity_id) = (task::by_id(id), EntityId(id));
+fn leave_queue(cpu: &Cpu, rq: &mut Rq, task: &Task, leave: Leave) -> Left {
+    let entity_id = EntityId(task.id);
     let task_ns = rq.task_ns();
     rq.track_task(task);
     task.set_ran_until(task_ns);
@@ -214,7 +215,7 @@ fn leave_queue(cpu: &Cpu, rq: &mut Rq, id: TaskId, leave: Leave) -> Left {
             }
             false => Leaves::Delay,
         };
-        note_dequeue(cpu, rq, id, why);
+        note_dequeue(cpu, rq, task.id, why);
     }
     Left { slice_ns, lag_ns, is_queued }
 }

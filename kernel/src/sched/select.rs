@@ -56,6 +56,9 @@ impl Snapshot for View<'_> {
 /// Any CPU for a task that had to leave its own, as Linux's stopper chooses; an idle one if there
 /// is one.
 pub(super) fn anywhere(task: &Task) -> &'static Cpu {
+    if let [only] = cpu::all() {
+        return only;
+    }
     let cpu = simple::select_cpu(task.cpu() as usize, task.affinity(), &cpu::idle());
     cpu::by_id(cpu as u32)
 }

@@ -5,18 +5,18 @@
 //! charged to nobody, as with Linux's IRQ_TIME_ACCOUNTING. Either decides whether a slice that
 //! is a whole number of ticks takes one tick more.
 
-use super::{Why, balance, domains};
-use crate::arch::clock;
+use super::{Rq, Why, balance, domains};
+use crate::arch::{ThisCpu, clock};
 use crate::cpu::Cpu;
 use crate::run;
 use crate::task;
 use abi::Clock;
 use abi::trace::Event;
 use eevdf::Resched;
+use ksync::IrqLockGuard;
 
 /// The tick of this CPU.
-pub(crate) fn tick(cpu: &Cpu) {
-    let now = cpu.local.with(|local| local.time.now());
+pub(crate) fn tick(cpu: &Cpu, now: u64) {
     cpu.account.lock().tick(now);
     {
         let mut rq = cpu.rq.lock();
@@ -37,9 +37,7 @@ pub(crate) fn tick(cpu: &Cpu) {
             resched: cpu.need_resched(),
         });
         rq.publish(cpu);
-        let server_timer = rq.server_timer_ns();
-        drop(rq);
-        cpu.local.with(|local| local.timers.set_server(server_timer));
+        set_server_timer(cpu, rq);
     }
     balance::tick(cpu, now);
     if let Some(linux) = domains::linux() {
@@ -49,23 +47,28 @@ pub(crate) fn tick(cpu: &Cpu) {
 }
 
 /// The deadline server wanted to be asked now.
-pub(crate) fn on_server_timer(cpu: &Cpu) {
-    let now = cpu.local.with(|local| local.time.now());
+pub(crate) fn on_server_timer(cpu: &Cpu, now: u64) {
     let mut rq = cpu.rq.lock();
     rq.advance(now);
     if rq.on_server_timer() {
         rq.request_resched(cpu, Why::Server);
     }
     rq.publish(cpu);
-    let server_timer = rq.server_timer_ns();
-    drop(rq);
-    cpu.local.with(|local| local.timers.set_server(server_timer));
+    set_server_timer(cpu, rq);
+}
+
+/// Lets go of the runqueue, and has its deadline server asked when it wants to be.
+fn set_server_timer(cpu: &Cpu, rq: IrqLockGuard<'_, Rq, ThisCpu>) {
+    if rq.has_server() {
+        let at_ns = rq.server_timer_ns();
+        drop(rq);
+        cpu.local.with(|local| local.timers.set_server(at_ns));
+    }
 }
 
 /// The interrupt that begins the run stands for the tick at time 0: it costs as much, or the
 /// first stint would have a cheaper tick than all others.
-pub(crate) fn begin(cpu: &Cpu) {
-    let now = cpu.local.with(|local| local.time.now());
+pub(crate) fn begin(cpu: &Cpu, now: u64) {
     cpu.rq.lock().advance(now);
     cpu.trace.write(now, || Event::Begin);
     spend_irq_cost(cpu, now);
@@ -82,8 +85,7 @@ fn spend_irq_cost(cpu: &Cpu, now: u64) {
 }
 
 /// The hypervisor takes the CPU away for `ns`: the clock goes on, nothing else does.
-pub(crate) fn steal(cpu: &Cpu, ns: u64) {
-    let now = cpu.local.with(|local| local.time.now());
+pub(crate) fn steal(cpu: &Cpu, now: u64, ns: u64) {
     // Up to here the running task is charged; what follows is not its time.
     let mut rq = cpu.rq.lock();
     rq.advance(now);

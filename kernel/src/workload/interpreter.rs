@@ -72,6 +72,7 @@ impl Interpreter {
     }
 
     /// Does one operation; says which one is next, if the task goes on.
+    #[inline(always)]
     fn step(&mut self, op: &Op, next: usize) -> Option<usize> {
         let task = self.task;
         match *op {

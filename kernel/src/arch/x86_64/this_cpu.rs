@@ -92,6 +92,7 @@ fn install(block: &'static Block) {
 }
 
 /// This CPU's block.
+#[inline]
 pub(super) fn block() -> &'static Block {
     let block: *const Block;
     // SAFETY: GS points at this CPU's block, which is never freed.
@@ -116,6 +117,7 @@ pub(crate) fn set_this_cpu(cpu: &'static Cpu) {
 }
 
 /// What the kernel keeps for this CPU, if [`set_this_cpu`] has been called.
+#[inline]
 pub(crate) fn this_cpu() -> Option<&'static Cpu> {
     let cpu: *const Cpu;
     // SAFETY: GS points at this CPU's block, which is never freed.
