@@ -287,7 +287,7 @@ impl Task {
 
     /// The entity left the fair queue, whose lock the caller holds.
     pub(crate) fn park(&self, entity: Entity) {
-        *self.parked.lock() = Some(entity);
+        *self.parked.lock_masked() = Some(entity);
     }
 
     /// Its priority, if it is a real-time task.

@@ -39,6 +39,17 @@ impl<T, C: Cpu> IrqLock<T, C> {
         IrqLockGuard { guard: Some(self.lock.lock()), were_on, cpu: PhantomData }
     }
 
+    /// Waits for the lock where interrupts are off anyway: nothing to look up, nothing to bring
+    /// back (Linux: `raw_spin_lock`, where `lock` is `raw_spin_lock_irqsave`).
+    ///
+    /// With interrupts on it may wait for ever, for what an interrupt found held; debug builds
+    /// panic.
+    #[inline]
+    pub fn lock_masked(&self) -> IrqLockGuard<'_, T, C> {
+        debug_assert!(!C::disable_interrupts(), "a lock was taken as if interrupts were off");
+        IrqLockGuard { guard: Some(self.lock.lock()), were_on: false, cpu: PhantomData }
+    }
+
     /// Takes the lock if it is free. For the panic path, which must not wait for a lock that
     /// the panicking code holds.
     pub fn try_lock(&self) -> Option<IrqLockGuard<'_, T, C>> {
@@ -108,6 +119,23 @@ mod tests {
         assert!(!ENABLED.get(), "an inner guard must not switch them on");
         drop(first);
         assert!(ENABLED.get());
+    }
+
+    #[test]
+    fn a_masked_lock_leaves_interrupts_off() {
+        let (outer, inner) = (IrqLock::<_, Host>::new(1), IrqLock::<_, Host>::new(2));
+        let first = outer.lock();
+        drop(inner.lock_masked());
+        assert!(!ENABLED.get());
+        drop(first);
+        assert!(ENABLED.get());
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "as if interrupts were off")]
+    fn a_masked_lock_wants_interrupts_off() {
+        IrqLock::<_, Host>::new(()).lock_masked();
     }
 
     #[test]

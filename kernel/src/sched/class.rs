@@ -83,7 +83,7 @@ impl Rq {
         match task.rt_priority() {
             Some(priority) => self.rt.queue.enqueue(task.id, priority),
             None => {
-                let entity = task.parked.lock().take();
+                let entity = task.parked.lock_masked().take();
                 let entity = entity.expect("a task on no fair queue has its entity parked");
                 self.track_join(cpu, task, entity.weight());
                 if self.is_tracked() {

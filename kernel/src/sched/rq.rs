@@ -103,6 +103,7 @@ impl Rq {
     }
 
     /// The same, with `error_ns` more on the task clock, which still never goes back.
+    #[inline]
     pub(crate) fn advance_with_error(&mut self, now_ns: u64, error_ns: i64) {
         let delta = now_ns.saturating_sub(self.clock_ns);
         self.clock_ns += delta;

@@ -64,7 +64,7 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
         }
         (now, local.timers.is_tick_due_at(now))
     });
-    let mut rq = cpu.rq.lock();
+    let mut rq = cpu.rq.lock_masked();
     cpu.owe_lock(cpu, now);
     rq.advance(now);
     let why = rq.take_resched(cpu);
@@ -83,14 +83,14 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
             Picked::NotYet => {
                 drop(rq);
                 events::let_interrupts_wait(cpu);
-                rq = cpu.rq.lock();
+                rq = cpu.rq.lock_masked();
             }
             Picked::Nobody => {
                 // Others are to see that this CPU has no work, and so is the search.
                 rq.publish(cpu);
                 drop(rq);
                 let found = balance::newidle(cpu);
-                rq = cpu.rq.lock();
+                rq = cpu.rq.lock_masked();
                 if !found && rq.is_empty() {
                     break None;
                 }
@@ -131,14 +131,14 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
         };
         // A tick at the very end belongs to the stint, though it is handled after the task acted.
         let ticks = stint.ticks + u64::from(is_tick_due && stint.start_ns < now);
-        let mut account = from.account.lock();
+        let mut account = from.account.lock_masked();
         account.end_stint(end, now - stint.start_ns, ticks, left.slice_ns, left.lag_ns);
         out = Some(TaskOut { task: from.id, end, lag_ns: left.lag_ns });
     }
     let mut into = None;
     if let Some(to) = to {
         let lag_ns = rq.fair.lag(EntityId(to.id)).unwrap_or(0);
-        let last = to.account.lock().begin_stint(now, cpu.id, to.moved_by(), lag_ns);
+        let last = to.account.lock_masked().begin_stint(now, cpu.id, to.moved_by(), lag_ns);
         if let Some(last) = last {
             cpu.owe_cold_caches(last);
         }
@@ -334,7 +334,7 @@ fn context(cpu: &'static Cpu, task: Option<&'static Task>) -> &'static Context {
 /// Blocks the running task until [`wake`](super::wakeup::wake), unless a wake-up came first.
 /// Interrupts must be off, from before the task became findable to its waker.
 pub(crate) fn block(task: &'static Task) {
-    let mut wait = task.wait.lock();
+    let mut wait = task.wait.lock_masked();
     if core::mem::take(&mut wait.is_wake_pending) {
         return;
     }
@@ -347,7 +347,7 @@ pub(crate) fn block(task: &'static Task) {
 /// Who finds the task because of what `give_back` does waits for its lock, and so until it has
 /// left its queue.
 pub(crate) fn exit(task: &'static Task, give_back: impl FnOnce()) {
-    let mut wait = task.wait.lock();
+    let mut wait = task.wait.lock_masked();
     wait.state = State::Dead;
     give_back();
     schedule_holding(Leave::Exits, Some(wait));
@@ -360,7 +360,7 @@ pub(crate) fn exit(task: &'static Task, give_back: impl FnOnce()) {
 /// So it blocks, and this CPU's timer lets it in elsewhere at the same time, what a stopper
 /// thread does in Linux.
 pub(super) fn leave_for(task: &'static Task, to: Option<u32>) {
-    let mut wait = task.wait.lock();
+    let mut wait = task.wait.lock_masked();
     wait.state = State::Blocked;
     task.departs(to);
     cpu::this().local.with(|local| {

@@ -17,9 +17,9 @@ use ksync::IrqLockGuard;
 
 /// The tick of this CPU.
 pub(crate) fn tick(cpu: &Cpu, now: u64) {
-    cpu.account.lock().tick(now);
+    cpu.account.lock_masked().tick(now);
     {
-        let mut rq = cpu.rq.lock();
+        let mut rq = cpu.rq.lock_masked();
         rq.advance_with_error(now, run::config().tick_error_ns);
         if rq.tick() != Resched::No {
             rq.request_resched(cpu, Why::Slice);
@@ -48,7 +48,7 @@ pub(crate) fn tick(cpu: &Cpu, now: u64) {
 
 /// The deadline server wanted to be asked now.
 pub(crate) fn on_server_timer(cpu: &Cpu, now: u64) {
-    let mut rq = cpu.rq.lock();
+    let mut rq = cpu.rq.lock_masked();
     rq.advance(now);
     if rq.on_server_timer() {
         rq.request_resched(cpu, Why::Server);
@@ -69,7 +69,7 @@ fn set_server_timer(cpu: &Cpu, rq: IrqLockGuard<'_, Rq, ThisCpu>) {
 /// The interrupt that begins the run stands for the tick at time 0: it costs as much, or the
 /// first stint would have a cheaper tick than all others.
 pub(crate) fn begin(cpu: &Cpu, now: u64) {
-    cpu.rq.lock().advance(now);
+    cpu.rq.lock_masked().advance(now);
     cpu.trace.write(now, || Event::Begin);
     spend_irq_cost(cpu, now);
 }
@@ -79,19 +79,19 @@ fn spend_irq_cost(cpu: &Cpu, now: u64) {
     let cost = run::config().irq_cost_ns;
     if cost > 0 {
         pass(cpu, now, cost);
-        cpu.rq.lock().add_irq_time(cost);
-        cpu.account.lock().irq_ns += cost;
+        cpu.rq.lock_masked().add_irq_time(cost);
+        cpu.account.lock_masked().irq_ns += cost;
     }
 }
 
 /// The hypervisor takes the CPU away for `ns`: the clock goes on, nothing else does.
 pub(crate) fn steal(cpu: &Cpu, now: u64, ns: u64) {
     // Up to here the running task is charged; what follows is not its time.
-    let mut rq = cpu.rq.lock();
+    let mut rq = cpu.rq.lock_masked();
     rq.advance(now);
     drop(rq);
     pass(cpu, now, ns);
-    cpu.rq.lock().add_steal_time(ns);
+    cpu.rq.lock_masked().add_steal_time(ns);
 }
 
 /// Lets `ns` pass with interrupts off.

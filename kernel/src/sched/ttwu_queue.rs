@@ -34,7 +34,7 @@ pub(super) fn queue(this: &Cpu, target: &Cpu, task: &Task, is_delayed: bool, now
         return false;
     }
     // The waker's time: what the way to the target takes is part of the latency.
-    task.account.lock().queue_wakeup(now);
+    task.account.lock_masked().queue_wakeup(now);
     this.local.with(|local| local.wakeups.queued += 1);
     if target.wake_list.push(task.id, &task.wake_link) {
         wakeup::kick(this, target, now);
@@ -64,7 +64,7 @@ pub(crate) fn drain(this: &Cpu, now: u64) {
         }
         let task = task::by_id(id);
         // Until the waker has let go of the task, no longer.
-        let _wait = task.wait.lock();
+        let _wait = task.wait.lock_masked();
         let how = Wake::default();
         if !wakeup::requeue_delayed(this, task, how, now) {
             // It may have been let go by another queue than this one a moment ago.

@@ -24,7 +24,7 @@ use ksync::IrqLockGuard;
 pub(crate) fn wake(task: &'static Task, how: Wake) {
     let this = cpu::this();
     let now = this.local.with(|local| local.time.now());
-    let mut wait = task.wait.lock();
+    let mut wait = task.wait.lock_masked();
     match wait.state {
         State::Dead => return,
         State::Runnable => {
@@ -108,7 +108,7 @@ pub(super) fn activate(
     rq.advance(now);
     rq.enqueue(target, task, enqueue, why);
     if enqueue != Enqueue::Migrate {
-        task.account.lock().wake(rq.clock_ns());
+        task.account.lock_masked().wake(rq.clock_ns());
     }
     preempt(this, target, &mut rq, task, trace::joins(enqueue), how, now);
 }
@@ -133,7 +133,7 @@ pub(super) fn requeue_delayed(this: &Cpu, task: &Task, how: Wake, now: u64) -> b
     };
     rq.advance(now);
     rq.requeue_delayed(task);
-    task.account.lock().wake(rq.clock_ns());
+    task.account.lock_masked().wake(rq.clock_ns());
     preempt(this, target, &mut rq, task, Joins::Requeue, how, now);
     true
 }
@@ -160,7 +160,7 @@ fn preempt(this: &Cpu, target: &Cpu, rq: &mut Rq, task: &Task, joins: Joins, how
 /// Locks a runqueue, perhaps another CPU's, which is counted: it is what remote wake-ups cost.
 pub(super) fn lock_rq<'a>(this: &Cpu, target: &'a Cpu, now: u64) -> IrqLockGuard<'a, Rq, ThisCpu> {
     let guard = match target.id == this.id {
-        true => target.rq.lock(),
+        true => target.rq.lock_masked(),
         false => lock_remote(this, target),
     };
     this.owe_lock(target, now);
@@ -173,7 +173,7 @@ fn lock_remote<'a>(this: &Cpu, target: &'a Cpu) -> IrqLockGuard<'a, Rq, ThisCpu>
     // QEMU's doing.
     let is_timed = free.is_none() && run::config().clock == Clock::Real;
     let begin_ns = if is_timed { clock::now_ns() } else { 0 };
-    let guard = free.unwrap_or_else(|| target.rq.lock());
+    let guard = free.unwrap_or_else(|| target.rq.lock_masked());
     this.local.with(|local| {
         local.wakeups.remote_rq_locks += 1;
         if is_timed {

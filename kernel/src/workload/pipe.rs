@@ -51,7 +51,7 @@ impl Pipe {
 pub(super) fn write(number: u32, bytes: u32, task: &'static Task) {
     let mut left = bytes;
     while left > 0 {
-        let mut pipe = get(number).lock();
+        let mut pipe = get(number).lock_masked();
         if pipe.room() < left.min(PIPE_BUF).min(pipe.capacity) {
             pipe.writers.push(task);
             drop(pipe);
@@ -74,7 +74,7 @@ pub(super) fn write(number: u32, bytes: u32, task: &'static Task) {
 pub(super) fn read(number: u32, bytes: u32, task: &'static Task) {
     let mut left = bytes;
     while left > 0 {
-        let mut pipe = get(number).lock();
+        let mut pipe = get(number).lock_masked();
         if pipe.used == 0 {
             pipe.readers.push(task);
             drop(pipe);

@@ -31,7 +31,7 @@ fn get(number: u32) -> &'static IrqLock<Semaphore, ThisCpu> {
 /// Takes one, or waits until one is handed over. Interrupts must be off.
 pub(super) fn wait(number: u32, task: &'static Task) {
     {
-        let mut semaphore = get(number).lock();
+        let mut semaphore = get(number).lock_masked();
         if semaphore.count > 0 {
             semaphore.count -= 1;
             drop(semaphore);
@@ -47,7 +47,7 @@ pub(super) fn wait(number: u32, task: &'static Task) {
 /// Adds one, or hands it to the longest waiter. Interrupts must be off.
 pub(super) fn post(number: u32) {
     let waiter = {
-        let mut semaphore = get(number).lock();
+        let mut semaphore = get(number).lock_masked();
         let waiter = semaphore.waiters.pop();
         if waiter.is_none() {
             semaphore.count += 1;
