@@ -37,6 +37,7 @@ impl Debt {
     }
 
     /// What is to be paid now.
+    #[inline]
     pub(crate) fn take(&self) -> u64 {
         let owed = self.get();
         if owed > 0 {
@@ -85,10 +86,14 @@ impl Cpu {
     }
 
     /// This CPU has that cost, so often. It is the executing one.
+    #[inline]
     pub(crate) fn owe(&self, cost: Cost, times: u64) {
-        self.owe_ns(of(cost) * times);
+        if are_charged() {
+            self.owe_ns(of(cost) * times);
+        }
     }
 
+    #[cold]
     fn owe_ns(&self, ns: u64) {
         if ns > 0 {
             self.debt.add(ns);
@@ -98,10 +103,15 @@ impl Cpu {
 
     /// This CPU, the executing one, got the lock of `target`'s runqueue at `now`: it waits for those
     /// who had it before, and others for it.
+    #[inline]
     pub(crate) fn owe_lock(&self, target: &Cpu, now: u64) {
-        if !are_charged() {
-            return;
+        if are_charged() {
+            self.wait_for_lock(target, now);
         }
+    }
+
+    #[cold]
+    fn wait_for_lock(&self, target: &Cpu, now: u64) {
         let is_remote = target.id != self.id;
         let fetch_ns = if is_remote { of(Cost::RqLockRemote) } else { 0 };
         let hold_ns = of(Cost::RqLockHold);
@@ -112,8 +122,11 @@ impl Cpu {
     }
 
     /// A task that ran on `last` before gets this CPU, the executing one.
+    #[inline]
     pub(crate) fn owe_cold_caches(&self, last: u32) {
-        let is_near = cpu::topology().shares_cache(last as usize, self.id as usize);
-        self.owe(if is_near { Cost::CacheColdLlc } else { Cost::CacheColdFar }, 1);
+        if are_charged() {
+            let is_near = cpu::topology().shares_cache(last as usize, self.id as usize);
+            self.owe_ns(of(if is_near { Cost::CacheColdLlc } else { Cost::CacheColdFar }));
+        }
     }
 }

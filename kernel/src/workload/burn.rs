@@ -30,9 +30,13 @@ pub(super) fn run_forever(task: &'static Task) {
 }
 
 /// Lets what this CPU owes pass as time of the task that runs here.
+#[inline]
 pub(super) fn pay(task: &'static Task) {
     // Paid at once, or it would be owed again by the events in between.
-    run(task, cpu::this().debt.take());
+    let owed_ns = cpu::this().debt.take();
+    if owed_ns > 0 {
+        run(task, owed_ns);
+    }
 }
 
 fn compute(task: &'static Task, end_ns: Option<u64>, is_wall: bool) {

@@ -58,9 +58,10 @@ impl Interpreter {
             burn::pay(self.task);
             let Some(op) = program.get(at) else { return };
             let_interrupts_in();
-            cpu::this().note_operation();
+            let cpu = cpu::this();
+            cpu.note_operation();
             // A waker that is to be preempted is, before it goes on.
-            if cpu::this().need_resched() {
+            if cpu.need_resched() {
                 sched::schedule(Leave::Preempted);
                 burn::pay(self.task);
             }
