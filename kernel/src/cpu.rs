@@ -10,7 +10,7 @@ use crate::arch::{self, Context, ThisCpu, lapic};
 use crate::costs::{Debt, LockTaken};
 use crate::events::{self, Timers};
 use crate::irqsoff::IrqsOff;
-use crate::sched::{BalanceState, Idling, NOBODY, Removed, Rq, Seen, Shown};
+use crate::sched::{BalanceState, Idling, NOBODY, Removed, Rq, Seen};
 use crate::trace::Tracer;
 use crate::{
     account::CpuAccount,
@@ -51,8 +51,6 @@ pub(crate) struct Cpu {
     pub(crate) tick_timer: Once<TickTimer>,
     /// What it keeps for balancing; a leaf among the locks.
     pub(crate) balance: IrqLock<BalanceState, ThisCpu>,
-    /// What others see of its load.
-    pub(crate) shown: Shown,
     /// Load that left it without its lock.
     pub(crate) removed: Removed,
     /// The CPU that its running task is to go to; nobody, mostly.
@@ -158,13 +156,12 @@ impl Cpu {
             idle: Once::new(),
             tick_timer: Once::new(),
             balance: IrqLock::new(balance),
-            shown: Shown::default(),
             removed: Removed::default(),
             pushes_to: AtomicU32::new(NOBODY),
             is_kicked: AtomicBool::new(false),
             need_resched: NeedResched::none(),
             wake_list: WakeList::new(),
-            seen: Seen::new(),
+            seen: Seen::default(),
             current: AtomicU32::new(IDLE),
             wake_ns: AtomicU64::new(0),
             acts: AtomicU64::new(Turn::NEVER.0),

@@ -12,7 +12,7 @@ pub trait Snapshot {
     fn nr_queued(&self, cpu: usize) -> u32;
     /// How many of these only wait out a debt.
     fn nr_delayed(&self, cpu: usize) -> u32;
-    /// Load of its queue, with what those add that sleep since they ran there; 1024 is one task
+    /// Average load of its queue, with what those add that sleep since they ran there; 1024 is one task
     /// of nice 0 that always wants to run.
     fn load(&self, cpu: usize) -> u64;
     /// How much of it was used of late; 1024 is all.

@@ -75,13 +75,10 @@ impl Linux {
         }
     }
 
-    /// Sets how far searches may go in this CPU's cache, from how much its CPUs are used; on the
-    /// tick of its first one.
-    pub(super) fn update_budget(&self, this: &Cpu) {
-        let llc = cpu::topology().llc(this.id as usize);
-        if llc.first != this.id as usize {
-            return;
-        }
+    /// Sets how far searches may go in a CPU's cache, from how much its CPUs are used: whenever the
+    /// cache is balanced, but for a CPU that ran dry; without balancing on the ticks of its first CPU.
+    pub(super) fn update_budget(&self, cpu: &Cpu) {
+        let llc = cpu::topology().llc(cpu.id as usize);
         let sum_util = llc.cpus().map(|cpu| cpu::all()[cpu].seen.util()).sum();
         let scan = budget::nr_idle_scan(sum_util, llc.weight as u32, Level::Llc.imbalance_pct());
         self.cache(llc.first).nr_idle_scan.store(scan, Ordering::Relaxed);

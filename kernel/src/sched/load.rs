@@ -11,7 +11,7 @@ use super::rq::Rq;
 use crate::cpu::{self, Cpu};
 use crate::task::Task;
 use balance::CpuView;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use eevdf::EntityId;
 use pelt::{Averages, CAPACITY, QueueLoad, TaskLoad};
 
@@ -66,16 +66,17 @@ impl Tracker {
     }
 }
 
-/// What others see of a CPU without its lock; copies, so Relaxed everywhere.
-#[derive(Debug, Default)]
-pub(crate) struct Shown {
-    nr_fair: AtomicU32,
-    load: AtomicU64,
-    runnable: AtomicU64,
-    util: AtomicU64,
-    capacity: AtomicU64,
-    /// Up to when the averages are, by the queue's own clock.
-    updated_ns: AtomicU64,
+/// What a queue's averages come to for others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueueAverages {
+    pub(super) load: u64,
+    pub(super) runnable: u64,
+    /// Or the estimates of those that are queued, if these are more.
+    pub(super) util: u64,
+    /// What real-time tasks leave of the CPU; at least 1.
+    pub(super) capacity: u64,
+    /// Up to when they are, ns of the task clock.
+    pub(super) updated_ns: u64,
 }
 
 /// What left a queue without its lock.
@@ -109,17 +110,9 @@ impl Removed {
 }
 
 impl Cpu {
-    /// What is seen of this CPU without its lock.
+    /// What balancing sees of this CPU without its lock.
     pub(super) fn view(&self) -> CpuView {
-        let load = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        CpuView {
-            nr_runnable: self.shown.nr_fair.load(Ordering::Relaxed),
-            is_idle: self.is_idle(),
-            load: load(&self.shown.load),
-            runnable: load(&self.shown.runnable),
-            util: load(&self.shown.util),
-            capacity: load(&self.shown.capacity),
-        }
+        self.seen.view(self.is_idle())
     }
 }
 
@@ -222,29 +215,32 @@ impl Rq {
         }
     }
 
-    /// Shows others what changed.
-    pub(super) fn show(&mut self, cpu: &Cpu) {
-        if !self.tracker.is_on {
-            return;
-        }
-        if let Some(gone) = cpu.removed.take() {
+    /// Takes off what left without the lock.
+    pub(super) fn settle_removed(&mut self, cpu: &Cpu) {
+        if self.tracker.is_on
+            && let Some(gone) = cpu.removed.take()
+        {
             self.tracker.fair.detach(&gone);
         }
-        let Averages { load, runnable, util } = self.tracker.fair.averages();
-        let left = CAPACITY.saturating_sub(self.tracker.rt.averages().util).max(1);
-        let shown = &cpu.shown;
-        shown.nr_fair.store(self.fair.nr_runnable(), Ordering::Relaxed);
-        shown.load.store(load, Ordering::Relaxed);
-        shown.runnable.store(runnable, Ordering::Relaxed);
-        shown.util.store(util, Ordering::Relaxed);
-        shown.capacity.store(left, Ordering::Relaxed);
-        shown.updated_ns.store(self.tracker.fair.updated_ns(), Ordering::Relaxed);
+    }
+
+    /// The averages, where they are kept.
+    pub(super) fn averages(&self) -> Option<QueueAverages> {
+        let Tracker { is_on, fair, rt } = &self.tracker;
+        let Averages { load, runnable, util } = fair.averages();
+        is_on.then(|| QueueAverages {
+            load,
+            runnable,
+            util: util.max(fair.util_est()),
+            capacity: CAPACITY.saturating_sub(rt.averages().util).max(1),
+            updated_ns: fair.updated_ns(),
+        })
     }
 }
 
 /// A task that slept on `old` counts there no more.
 fn leave_behind(old: &Cpu, load: &mut TaskLoad, weight: u64) {
-    let now_ns = old.shown.updated_ns.load(Ordering::Relaxed);
+    let now_ns = old.seen.updated_ns();
     load.update(now_ns, weight, false, false, false);
     old.removed.add(&load.averages());
 }

@@ -50,7 +50,7 @@ pub(crate) use change::{set_affinity, set_nice, set_policy, set_slice};
 pub(crate) use class::RealTime;
 pub(crate) use fork::spawn;
 pub(crate) use idle::{Idling, idle_loop};
-pub(crate) use load::{Removed, Shown, Tracked, Tracker};
+pub(crate) use load::{Removed, Tracked, Tracker};
 pub(crate) use recency::Place;
 pub(crate) use rq::{Rq, Why};
 pub(crate) use schedule::{Leave, block, exit, leave_interrupt, schedule};

@@ -5,7 +5,6 @@
 //! into the second only, so that stints are measured by one clock and charged by another.
 
 use super::class::RealTime;
-use super::domains;
 use super::load::Tracker;
 use super::recency::Recency;
 use crate::cpu::Cpu;
@@ -162,9 +161,9 @@ impl Rq {
         {
             panic!("the runqueue of cpu {} is corrupt: {violation:?}", cpu.id);
         }
-        cpu.seen.publish(self, domains::linux().is_none());
+        self.settle_removed(cpu);
+        cpu.seen.publish(self);
         let nr_runnable = self.nr_runnable();
-        self.show(cpu);
         if self.is_tracked() {
             let fair_curr = self.fair.curr().map(|EntityId(id)| task::by_id(id).affinity_id());
             let is_busy = self.curr().is_some();

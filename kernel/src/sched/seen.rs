@@ -4,38 +4,43 @@
 //! each may be a moment old, and who acts on one looks again under the lock.
 
 use super::Rq;
+use balance::CpuView;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// The copies.
+#[derive(Debug, Default)]
 pub(crate) struct Seen {
     runnable: AtomicU32,
     queued: AtomicU32,
-    /// Sum of the weights of the fair ones among them.
+    /// Of those that are runnable, the fair ones.
+    fair: AtomicU32,
+    /// Sum of the weights of the fair ones that are queued.
     weight: AtomicU64,
     idle_since_ns: AtomicU64,
+    load: AtomicU64,
+    runnable_avg: AtomicU64,
+    util: AtomicU64,
+    capacity: AtomicU64,
+    /// Up to when the averages are, by the queue's own clock.
+    updated_ns: AtomicU64,
 }
 
 /// Load weight of SCHED_IDLE, less than that of any other task.
 const WEIGHT_IDLEPRIO: u64 = 3;
-const CAPACITY: u64 = 1024;
 
 impl Seen {
-    pub(crate) const fn new() -> Self {
-        Self {
-            runnable: AtomicU32::new(0),
-            queued: AtomicU32::new(0),
-            weight: AtomicU64::new(0),
-            idle_since_ns: AtomicU64::new(0),
-        }
-    }
-
-    /// Copies what is of interest; `is_alone` if there is no other CPU to look.
-    pub(super) fn publish(&self, rq: &Rq, is_alone: bool) {
+    /// Copies what is of interest; where there is no other CPU, that is little.
+    pub(super) fn publish(&self, rq: &Rq) {
         self.runnable.store(rq.nr_runnable(), Relaxed);
-        if !is_alone {
-            self.queued.store(rq.fair.nr_queued() + rq.rt.queue.len(), Relaxed);
-            self.weight.store(rq.fair.total_weight(), Relaxed);
-        }
+        let Some(load) = rq.averages() else { return };
+        self.queued.store(rq.fair.nr_queued() + rq.rt.queue.len(), Relaxed);
+        self.fair.store(rq.fair.nr_runnable(), Relaxed);
+        self.weight.store(rq.fair.total_weight(), Relaxed);
+        self.load.store(load.load, Relaxed);
+        self.runnable_avg.store(load.runnable, Relaxed);
+        self.util.store(load.util, Relaxed);
+        self.capacity.store(load.capacity, Relaxed);
+        self.updated_ns.store(load.updated_ns, Relaxed);
     }
 
     /// The CPU has nothing to run from here on.
@@ -56,25 +61,43 @@ impl Seen {
     /// Whether there are tasks, all of them SCHED_IDLE.
     pub(super) fn is_sched_idle(&self) -> bool {
         let queued = self.queued();
-        queued > 0 && self.load() == u64::from(queued) * WEIGHT_IDLEPRIO
+        queued > 0 && self.weight.load(Relaxed) == u64::from(queued) * WEIGHT_IDLEPRIO
     }
 
-    /// The load: the fair tasks that are queued, by weight.
+    /// Average load of the fair tasks that are queued or slept here last.
     pub(super) fn load(&self) -> u64 {
-        self.weight.load(Relaxed)
+        self.load.load(Relaxed)
     }
 
-    /// How much of the CPU is used: all or nothing.
+    /// How much of the CPU they use, of 1024: on average, or as much as those that are queued used
+    /// before they slept (Linux: `cpu_util_cfs`).
     pub(super) fn util(&self) -> u64 {
-        if self.queued() > 0 { CAPACITY } else { 0 }
+        self.util.load(Relaxed)
     }
 
-    /// 1024 for each task that competes.
+    /// 1024 for each that competes, on average.
     pub(super) fn runnable_avg(&self) -> u64 {
-        u64::from(self.runnable()) * CAPACITY
+        self.runnable_avg.load(Relaxed)
+    }
+
+    /// Up to when the averages are, ns of the queue's own clock.
+    pub(super) fn updated_ns(&self) -> u64 {
+        self.updated_ns.load(Relaxed)
     }
 
     pub(super) fn idle_since_ns(&self) -> u64 {
         self.idle_since_ns.load(Relaxed)
+    }
+
+    /// What balancing looks at; `is_idle` if the CPU idles.
+    pub(super) fn view(&self, is_idle: bool) -> CpuView {
+        CpuView {
+            nr_runnable: self.fair.load(Relaxed),
+            is_idle,
+            load: self.load(),
+            runnable: self.runnable_avg(),
+            util: self.util(),
+            capacity: self.capacity.load(Relaxed),
+        }
     }
 }

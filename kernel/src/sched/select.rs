@@ -7,15 +7,13 @@ use super::domains::{self, Linux};
 use crate::cpu::{self, Cpu};
 use crate::task::{self, Task};
 use abi::Cost;
-use eevdf::{EntityId, Wake};
+use eevdf::Wake;
 use placement::wakeup::{Choice, Wakee, Waker};
 use placement::{Snapshot, fork, simple, wakeup};
 
 /// The CPUs as the policy sees them.
 struct View<'a> {
     linux: &'a Linux,
-    /// A sleeper and what it still adds to the load of the CPU it slept on.
-    sleeper: Option<(usize, u64)>,
 }
 
 impl Snapshot for View<'_> {
@@ -33,8 +31,7 @@ impl Snapshot for View<'_> {
         seen.queued().saturating_sub(seen.runnable())
     }
     fn load(&self, cpu: usize) -> u64 {
-        let slept = self.sleeper.filter(|&(prev, _)| prev == cpu).map_or(0, |(_, load)| load);
-        cpu::all()[cpu].seen.load() + slept
+        cpu::all()[cpu].seen.load()
     }
     fn util(&self, cpu: usize) -> u64 {
         cpu::all()[cpu].seen.util()
@@ -80,10 +77,11 @@ pub(super) fn for_wakeup(
     if let (Some(only), None) = (others.next(), others.next()) {
         return cpu::by_id(only as u32);
     }
-    let weight = task.parked.lock().as_ref().map_or(0, |entity| u64::from(entity.weight()));
-    let wakee = Wakee { task: task.id, prev, allowed, history: *task.history.lock(), load: weight };
+    // As of when it fell asleep; it counts where it slept.
+    let load = task.tracked.lock().load();
+    let wakee = Wakee { task: task.id, prev, allowed, history: *task.history.lock(), load };
     let waker = waker(this, task, how.sync, now);
-    let view = View { linux, sleeper: Some((prev, weight)) };
+    let view = View { linux };
     let choice = wakeup::select(&view, cpu::topology(), &linux.rules, &waker, &wakee);
     how.cpu_selected = true;
     act_on(this, linux, task, &choice)
@@ -120,12 +118,7 @@ fn waker(this: &Cpu, wakee: &Task, sync: bool, now: u64) -> Waker {
         Some(task) => {
             let mut history = task.history.lock();
             history.flips.record(wakee.id, now);
-            // Of no interest but to a synchronous wake-up.
-            let weight_of = || {
-                let rq = this.rq.lock();
-                rq.fair.entity(EntityId(task.id)).map_or(0, |entity| u64::from(entity.weight()))
-            };
-            let load = if sync { weight_of() } else { 0 };
+            let load = task.tracked.lock().load();
             let (flips, duration) = (history.flips, history.duration);
             Waker { cpu, task: Some(task.id), flips, duration, load, sync }
         }
@@ -144,7 +137,7 @@ pub(super) fn for_fork(this: &'static Cpu, task: &Task) -> &'static Cpu {
     let here = this.id as usize;
     let cpu = match domains::linux() {
         Some(linux) => {
-            let view = View { linux, sleeper: None };
+            let view = View { linux };
             fork::select(&view, cpu::topology(), here, task.affinity())
         }
         None => simple::select_cpu(here, task.affinity(), &cpu::idle()),

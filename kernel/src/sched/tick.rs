@@ -7,7 +7,7 @@
 
 use super::{Rq, Why, balance, domains};
 use crate::arch::{ThisCpu, clock};
-use crate::cpu::Cpu;
+use crate::cpu::{self, Cpu};
 use crate::run;
 use crate::task;
 use abi::Clock;
@@ -40,7 +40,10 @@ pub(crate) fn tick(cpu: &Cpu, now: u64) {
         set_server_timer(cpu, rq);
     }
     balance::tick(cpu, now);
-    if let Some(linux) = domains::linux() {
+    if let Some(linux) = domains::linux()
+        && !run::config().balances
+        && cpu::topology().llc(cpu.id as usize).first == cpu.id as usize
+    {
         linux.update_budget(cpu);
     }
     spend_irq_cost(cpu, now);

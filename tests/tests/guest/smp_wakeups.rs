@@ -52,20 +52,55 @@ fn a_wakee_goes_to_an_idle_cpu_of_its_cache() {
     assert_eq!((counts.migrated, counts.searches, counts.probes), (1, 1, 1));
 }
 
-/// Its whole cache is busy: it stays there, though four CPUs of the other one idle. With SIS_UTIL
-/// nobody is even looked at, since the cache is known to be full from the tick at the same time
-/// on CPU 0; without, all four are, at each wake-up. Balancing would take it there at a tick, so it is off.
+/// Its whole cache is busy: it stays there, though four CPUs of the other one idle. Without SIS_UTIL
+/// all four are looked at, at each wake-up. With it no more than that, and none once the hogs have used
+/// three quarters of the cache for long enough, after 62 ms: so nothing is added in the second
+/// 100 ms. Balancing would take it there at a tick, so it is off.
 #[test]
 fn a_wakee_does_not_go_to_another_cache() {
-    for (feature, probed) in [(true, 0), (false, 4)] {
-        let mut experiment = sleeper_beside_hogs(&[1, 2, 3]).smp_feature(Feature::SisUtil, feature);
+    let counts = |feature, duration_ns| {
+        let busy = sleeper_beside_hogs(&[1, 2, 3]).smp_feature(Feature::SisUtil, feature);
+        let mut experiment = busy.duration_ns(duration_ns);
         experiment.config.balances = false;
         let counts = wakeups(&run_passing(&experiment), 1);
         assert_eq!((counts.migrated, counts.remote), (0, 0));
         assert!(counts.local > 1, "it wakes on its own CPU again and again");
-        // The hog's own wake-up searches nothing: it may run on this CPU only.
-        assert_eq!(counts.probes, probed * (counts.local - 1));
-    }
+        counts
+    };
+    let [first, both] = [100, 200].map(|ms| counts(true, ms * MS));
+    assert!(first.local < both.local);
+    assert_eq!(first.probes, both.probes);
+    let whole = counts(false, 100 * MS);
+    // The hog's own wake-up searches nothing: it may run on this CPU only.
+    assert_eq!(whole.probes, 4 * (whole.local - 1));
+    assert!(first.probes < whole.probes);
+}
+
+/// Waker and hog both run when the wakee wakes, so neither CPU idles and both queues are as heavy. On
+/// average the waker's is not: it runs 2 % of the time. Once the wakee is known to be as light, it
+/// follows the waker, and stays there.
+#[test]
+fn loads_are_averages() {
+    let mut experiment = linux("2c", 2)
+        .load(|load| {
+            let [there, everywhere] =
+                [CpuSet::only(1), CpuSet::first(2)].map(|set| load.shared.cpu_set(set));
+            let semaphore = load.shared.semaphore("s".into());
+            let post = [Op::Run(100 * US), Op::SemPost(semaphore), Op::Run(100 * US)];
+            load.add("waker".into(), [&[Op::Sleep(9800 * US)], &post[..], &[Op::Jump(0)]].concat());
+            load.add("hog".into(), vec![Op::RunForever]);
+            let begins = [Op::SetAffinity(there), Op::SetAffinity(everywhere)];
+            let goes_on = [Op::SemWait(semaphore), Op::Run(10 * US), Op::Jump(2)];
+            load.add("wakee".into(), [&begins[..], &goes_on[..]].concat());
+            load.pins(&[only(0), only(1), None]);
+        })
+        .duration_ns(SECOND);
+    experiment.config.balances = false;
+    let result = run_passing(&experiment);
+    assert_eq!(wakeups(&result, 0).affine, 1);
+    assert_eq!(task(&result, "wakee").counters.migrations, 2, "to the hog, and to the waker");
+    let late = &result.records.cpus[0].counters.busy_ns;
+    assert!(*late > 20 * MS, "it ran beside the waker, which took 20 ms: {late} ns");
 }
 
 /// A pair that wakes each other on a machine of two CPUs, ping pinned to CPU 0: one of them runs

@@ -1,12 +1,15 @@
 //! Random wake-ups, moves, renices, changes of class, spawns and exits all at once, with every
 //! invariant checked after every operation: nothing is ever on two CPUs, or on none.
 //!
-//! Short here. `SLICELAB_STORM_S=600 cargo test -p tests --test guest storm` lets each storm
-//! last for so many seconds of guest time.
+//! Short here. `SLICELAB_STORM_S=600 cargo test -p tests --test guest storm` lets one storm follow
+//! the other, each from another seed, for so many seconds of host time.
 
 use abi::{Clock, CpuSet, Op, scenario::Policy};
 use runner::{Experiment, Workload};
-use std::{env, time::Duration};
+use std::{
+    env,
+    time::{Duration, Instant},
+};
 use tests::{MS, SECOND, US, run};
 
 /// A small generator, so that a storm is the same every time (xorshift, Marsaglia 2003).
@@ -80,16 +83,27 @@ fn stormy(random: &mut Random, shared: &Shared, number: usize) -> Vec<Op> {
     ops
 }
 
-fn storm(cpus: u32, tasks: usize, clock: Clock, topology: &str, duration_ns: u64) {
-    let seconds = env::var("SLICELAB_STORM_S").ok().map(|text| {
+/// As many storms as there is time for, one at least.
+fn storms(cpus: u32, tasks: usize, clock: Clock, topology: &str, duration_ns: u64) {
+    let seconds = env::var("SLICELAB_STORM_S").map_or(0, |text| {
         text.parse::<u64>().unwrap_or_else(|_| panic!("SLICELAB_STORM_S={text} is no number"))
     });
-    let duration_ns = seconds.map_or(duration_ns, |seconds| seconds * SECOND);
+    let begin = Instant::now();
+    for seed in 0x5eed + u64::from(cpus).. {
+        storm(cpus, tasks, clock, topology, duration_ns, seed);
+        if begin.elapsed() >= Duration::from_secs(seconds) {
+            println!("{} storms on {cpus} CPUs, {clock:?}", seed - 0x5eed - u64::from(cpus) + 1);
+            return;
+        }
+    }
+}
+
+fn storm(cpus: u32, tasks: usize, clock: Clock, topology: &str, duration_ns: u64, seed: u64) {
     let mut experiment = Experiment::new()
         .smp(cpus)
         .clock(clock)
         .duration_ns(duration_ns)
-        .load(|load| add_storm(load, cpus, tasks, 0x5eed + u64::from(cpus)));
+        .load(|load| add_storm(load, cpus, tasks, seed));
     experiment.config.check_invariants = true;
     experiment.config.topology = Some(topology.parse().expect("a topology"));
     experiment.host.timeout = Some(Duration::from_secs(120 + 100 * duration_ns / SECOND));
@@ -114,20 +128,20 @@ fn storm(cpus: u32, tasks: usize, clock: Clock, topology: &str, duration_ns: u64
 
 #[test]
 fn storm_on_8_cpus() {
-    storm(8, 24, Clock::Virtual, "2s2c2t", 500 * MS);
+    storms(8, 24, Clock::Virtual, "2s2c2t", 500 * MS);
 }
 
 #[test]
 fn storm_on_64_cpus() {
-    storm(64, 160, Clock::Virtual, "2s16c2t", 60 * MS);
+    storms(64, 160, Clock::Virtual, "2s16c2t", 60 * MS);
 }
 
 #[test]
 fn storm_on_8_cpus_in_real_time() {
-    storm(8, 24, Clock::Real, "2s2c2t", 500 * MS);
+    storms(8, 24, Clock::Real, "2s2c2t", 500 * MS);
 }
 
 #[test]
 fn storm_on_64_cpus_in_real_time() {
-    storm(64, 100, Clock::Real, "2s16c2t", SECOND);
+    storms(64, 100, Clock::Real, "2s16c2t", SECOND);
 }

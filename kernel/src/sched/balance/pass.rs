@@ -4,7 +4,7 @@ use super::push;
 use crate::cpu::{self, Cpu};
 use crate::run;
 use crate::sched::recency::Recency;
-use crate::sched::{Rq, Why, wakeup};
+use crate::sched::{Rq, Why, domains, wakeup};
 use crate::task::{self, Moved, Task, TaskId};
 use ::balance::{
     Busiest, Candidate, Detach, DomainState, Idle, Migration, Outcome, Verdict, find_busiest,
@@ -61,6 +61,12 @@ impl Pass<'_> {
         let view = |cpu: usize| cpu::all()[cpu].view();
         if !should_balance(topology, domain, dest, self.idle, |cpu| cpu::all()[cpu].is_unwanted()) {
             return Result { goes_on: false, ..done(Outcome::Balanced) };
+        }
+        if let Some(linux) = domains::linux()
+            && self.idle != Idle::Newly
+            && domain.span == topology.llc(dest)
+        {
+            linux.update_budget(self.dest);
         }
         let mut excluded = CpuSet::EMPTY;
         loop {
