@@ -39,7 +39,8 @@ struct Groups {
 }
 
 /// From which CPU of `domain` the CPU `this` should take what; `None` if the domain is as balanced
-/// as it can be. CPUs in `excluded` had nothing that could be taken.
+/// as it can be. CPUs in `excluded` had nothing that could be taken; `is_imbalanced` says whether
+/// pinned tasks are in the way within the group that begins with a CPU.
 pub fn find_busiest(
     topology: &Topology,
     domain: &Domain,
@@ -47,8 +48,9 @@ pub fn find_busiest(
     idle: Idle,
     excluded: &CpuSet,
     view: impl Fn(usize) -> CpuView,
+    is_imbalanced: impl Fn(usize) -> bool,
 ) -> Option<Busiest> {
-    let groups = survey(topology, domain, this, idle, excluded, &view)?;
+    let groups = survey(topology, domain, this, idle, excluded, &view, &is_imbalanced)?;
     let migration = groups.imbalance(domain, idle)?;
     let cpu = busiest_cpu(&groups, migration, this, excluded, view)?;
     Some(Busiest { cpu, migration })
@@ -61,6 +63,7 @@ fn survey(
     idle: Idle,
     excluded: &CpuSet,
     view: &impl Fn(usize) -> CpuView,
+    is_imbalanced: &impl Fn(usize) -> bool,
 ) -> Option<Groups> {
     let pct = u64::from(domain.level.imbalance_pct());
     let local_span = domain.group_of(this);
@@ -71,7 +74,8 @@ fn survey(
     for span in domain.groups() {
         let cpus = span.cpus().filter(|&cpu| span == local_span || !excluded.contains(cpu));
         let is_offered = span != local_span && idle != Idle::No;
-        let group = Group::new(cpus.map(view), pct, is_offered, are_cores);
+        let is_imbalanced = is_imbalanced(span.first);
+        let group = Group::new(cpus.map(view), pct, is_offered, are_cores, is_imbalanced);
         if group.weight == 0 {
             continue;
         }
@@ -102,6 +106,10 @@ impl Groups {
         let pct = u64::from(domain.level.imbalance_pct());
         if busiest.kind == Kind::Misfit {
             return Some(Migration::Load(busiest.misfit_load));
+        }
+        // By numbers there may be nothing to move; that is what is wrong.
+        if busiest.kind == Kind::Imbalanced {
+            return Some(Migration::Tasks(1));
         }
         if local.kind > busiest.kind {
             return None;
@@ -226,7 +234,7 @@ mod tests {
         let count = cpus.len() as u32;
         let topology = Topology::new(TopologySpec::flat(count), count);
         let domain = topology.domain(this, Level::Llc).expect("more than one CPU");
-        find_busiest(&topology, &domain, this, idle, &CpuSet::EMPTY, |cpu| cpus[cpu])
+        find_busiest(&topology, &domain, this, idle, &CpuSet::EMPTY, |cpu| cpus[cpu], |_| false)
     }
 
     #[test]
@@ -274,7 +282,7 @@ mod tests {
         let domain = topology.domain(0, Level::Llc).expect("three CPUs");
         let find = |excluded: &[usize]| {
             let excluded = excluded.iter().copied().collect();
-            find_busiest(&topology, &domain, 0, Idle::Yes, &excluded, |cpu| cpus[cpu])
+            find_busiest(&topology, &domain, 0, Idle::Yes, &excluded, |cpu| cpus[cpu], |_| false)
                 .map(|b| b.cpu)
         };
         assert_eq!((find(&[]), find(&[1]), find(&[1, 2])), (Some(1), Some(2), None));
@@ -289,11 +297,37 @@ mod tests {
         let domain = topology.domain(0, Level::Llc).expect("two cores");
         let find = |nr: &[u32]| {
             let cpus = settled(nr);
-            find_busiest(&topology, &domain, 0, Idle::Yes, &CpuSet::EMPTY, |cpu| cpus[cpu])
+            find_busiest(
+                &topology,
+                &domain,
+                0,
+                Idle::Yes,
+                &CpuSet::EMPTY,
+                |cpu| cpus[cpu],
+                |_| false,
+            )
         };
         assert_eq!(find(&[0, 0, 1, 1]), Some(Busiest { cpu: 2, migration: Migration::Tasks(1) }));
         assert_eq!(find(&[0, 1, 1, 1]), None);
         assert_eq!(find(&[0, 0, 1, 0]), None);
+    }
+
+    /// Two groups of two CPUs with two tasks each look level; not if pinned tasks are in the way
+    /// within one of them.
+    #[test]
+    fn a_group_that_cannot_be_balanced_gives_a_task() {
+        let spec = TopologySpec { core: 1, cluster: 1, llc: 2, package: 4 };
+        let topology = Topology::new(spec, 4);
+        let domain = topology.domain(0, Level::Package).expect("two caches");
+        let cpus = settled(&[1, 1, 0, 2]);
+        let find = |noted: &[usize]| {
+            let is_imbalanced = |first| noted.contains(&first);
+            let nobody = &CpuSet::EMPTY;
+            find_busiest(&topology, &domain, 0, Idle::No, nobody, |cpu| cpus[cpu], is_imbalanced)
+        };
+        assert_eq!(find(&[]), None);
+        assert_eq!(find(&[2]), Some(Busiest { cpu: 3, migration: Migration::Tasks(1) }));
+        assert_eq!(find(&[0]), None, "its own group is none to take from");
     }
 
     /// Across caches what is free is filled up with util.
@@ -303,7 +337,15 @@ mod tests {
         let topology = Topology::new(spec, 4);
         let domain = topology.domain(0, Level::Package).expect("two caches");
         let cpus = settled(&[0, 1, 3, 2]);
-        let found = find_busiest(&topology, &domain, 0, Idle::Yes, &CpuSet::EMPTY, |cpu| cpus[cpu]);
+        let found = find_busiest(
+            &topology,
+            &domain,
+            0,
+            Idle::Yes,
+            &CpuSet::EMPTY,
+            |cpu| cpus[cpu],
+            |_| false,
+        );
         assert_eq!(found, Some(Busiest { cpu: 2, migration: Migration::Util(1024) }));
     }
 

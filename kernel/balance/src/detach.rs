@@ -16,6 +16,8 @@ const NR_MIGRATE: u32 = 32;
 pub struct Candidate {
     /// Whether it may run on the CPU that takes.
     pub is_allowed: bool,
+    /// If not, another one of that CPU's group where it may.
+    pub nearby: Option<usize>,
     /// Whether it runs, or its stack is in use still.
     pub is_running: bool,
     /// Whether it sleeps and only repays a debt.
@@ -58,6 +60,10 @@ pub struct Detach {
     is_enough: bool,
     /// Whether none of those seen may run on the CPU that takes.
     are_all_pinned: bool,
+    /// Whether one of them may not.
+    is_any_pinned: bool,
+    /// Where one of these may run instead.
+    nearby: Option<usize>,
 }
 
 impl Detach {
@@ -79,6 +85,8 @@ impl Detach {
             looked_at: 0,
             is_enough: false,
             are_all_pinned: true,
+            is_any_pinned: false,
+            nearby: None,
         }
     }
 
@@ -121,6 +129,11 @@ impl Detach {
             return false;
         }
         if !task.is_allowed {
+            self.is_any_pinned = true;
+            // Who runs dry has no time for others.
+            if self.idle != Idle::Newly {
+                self.nearby = self.nearby.or(task.nearby);
+            }
             return false;
         }
         self.are_all_pinned = false;
@@ -130,6 +143,25 @@ impl Detach {
         let is_hot =
             !task.is_indifferent && !self.shares_core && task.idle_for_ns < MIGRATION_COST_NS;
         !is_hot || self.failed > self.cache_nice_tries
+    }
+
+    /// What is to be moved still, if anything (`env->imbalance`).
+    pub fn rest(&self) -> Option<Migration> {
+        let (Migration::Load(amount) | Migration::Util(amount) | Migration::Tasks(amount)) =
+            self.migration;
+        (amount > 0).then_some(self.migration)
+    }
+
+    /// Whether a task could not be taken because it is pinned, and more was to be moved: then
+    /// groups that look balanced by their numbers are not (`LBF_SOME_PINNED`).
+    pub fn is_hampered(&self) -> bool {
+        self.is_any_pinned && self.rest().is_some()
+    }
+
+    /// The CPU of the taking one's group that may have what is left instead
+    /// (`LBF_DST_PINNED`), and that.
+    pub fn instead(&self) -> Option<(usize, Migration)> {
+        Some((self.nearby?, self.rest()?))
     }
 
     /// Whether every task seen was pinned elsewhere, so that another CPU should be tried.
@@ -145,6 +177,7 @@ mod tests {
 
     const WAITING: Candidate = Candidate {
         is_allowed: true,
+        nearby: None,
         is_running: false,
         is_delayed: false,
         is_eligible: true,
@@ -224,6 +257,25 @@ mod tests {
         assert!(pinned.are_all_pinned());
         pinned.consider(3, &Candidate { idle_for_ns: 0, ..WAITING });
         assert!(!pinned.are_all_pinned());
+    }
+
+    /// One of two is taken, the other may go to CPU 3 instead, and one task is left to be moved.
+    #[test]
+    fn what_is_pinned_may_go_nearby() {
+        let pinned = Candidate { is_allowed: false, nearby: Some(3), ..WAITING };
+        let mut loose = pass(Migration::Tasks(2), Idle::Yes, 0, Level::Llc);
+        assert_eq!(loose.consider(3, &pinned), Verdict::Leave);
+        assert_eq!(loose.consider(3, &Candidate { nearby: Some(2), ..pinned }), Verdict::Leave);
+        assert_eq!(loose.consider(3, &WAITING), Verdict::Take);
+        assert_eq!(loose.instead(), Some((3, Migration::Tasks(1))));
+        assert!(loose.is_hampered());
+        let mut newly = pass(Migration::Tasks(2), Idle::Newly, 0, Level::Llc);
+        newly.consider(3, &pinned);
+        assert_eq!((newly.instead(), newly.is_hampered()), (None, true));
+        let mut enough = pass(Migration::Tasks(1), Idle::Yes, 0, Level::Llc);
+        enough.consider(3, &pinned);
+        enough.consider(3, &WAITING);
+        assert_eq!((enough.instead(), enough.is_hampered()), (None, false));
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(crate) enum Kind {
     Misfit,
     /// Threads of one core compete while another core has none (`group_smt_balance`).
     SmtBalance,
+    /// Pinned tasks kept its CPUs from being balanced among each other (`group_imbalanced`).
+    Imbalanced,
     /// More wants to run than can.
     Overloaded,
 }
@@ -36,12 +38,13 @@ pub(crate) struct Group {
 
 impl Group {
     /// Sums up. `is_offered` if whoever looks is idle and not one of them; `is_shared_core` if they
-    /// are threads of one core besides.
+    /// are threads of one core besides; `is_imbalanced` if pinned tasks are in the way among them.
     pub(crate) fn new(
         cpus: impl Iterator<Item = CpuView>,
         imbalance_pct: u64,
         is_offered: bool,
         is_shared_core: bool,
+        is_imbalanced: bool,
     ) -> Self {
         let mut group = Self {
             kind: Kind::HasSpare,
@@ -73,6 +76,8 @@ impl Group {
         let has_room = capacity * 100 > util * imbalance_pct && !is_waited_for;
         group.kind = if nr_runnable > weight && (is_used_up || is_waited_for) {
             Kind::Overloaded
+        } else if is_imbalanced {
+            Kind::Imbalanced
         } else if is_offered && is_shared_core && nr_runnable > 1 {
             Kind::SmtBalance
         } else if group.misfit_load > 0 {
@@ -98,6 +103,8 @@ impl Group {
         match self.kind {
             Kind::Overloaded => self.avg_load() > other.avg_load(),
             Kind::Misfit => self.misfit_load > other.misfit_load,
+            // They are all the same, so the first one does.
+            Kind::Imbalanced => false,
             Kind::FullyBusy | Kind::SmtBalance => self.avg_load() >= other.avg_load(),
             Kind::HasSpare => {
                 let rank = |group: &Self| (core::cmp::Reverse(group.idle_cpus), group.nr_runnable);
@@ -124,7 +131,7 @@ mod tests {
     }
 
     fn group(cpus: &[CpuView]) -> Group {
-        Group::new(cpus.iter().copied(), 117, false, false)
+        Group::new(cpus.iter().copied(), 117, false, false, false)
     }
 
     #[test]
@@ -135,7 +142,7 @@ mod tests {
         // Nobody waited for long yet: 2 tasks with a short past.
         let fresh = CpuView { runnable: 700, util: 700, ..cpu(2, 0) };
         assert_eq!(group(&[fresh]).kind, Kind::HasSpare);
-        let shared = Group::new([cpu(1, 1024), cpu(1, 1024)].into_iter(), 117, true, true);
+        let shared = Group::new([cpu(1, 1024), cpu(1, 1024)].into_iter(), 117, true, true, false);
         assert_eq!(shared.kind, Kind::SmtBalance);
     }
 
@@ -144,7 +151,7 @@ mod tests {
         let squeezed = CpuView { capacity: 1, ..cpu(1, 0) };
         assert_eq!(group(&[squeezed]).kind, Kind::FullyBusy);
         assert_eq!(group(&[squeezed]).avg_load(), 1024 * 1024);
-        let offered = Group::new([squeezed].into_iter(), 117, true, false);
+        let offered = Group::new([squeezed].into_iter(), 117, true, false, false);
         assert_eq!((offered.kind, offered.misfit_load), (Kind::Misfit, 1024));
     }
 

@@ -56,6 +56,25 @@ fn without_balancing_the_counter_shows_the_waste() {
     assert_eq!(result.records.cpus[1].balance.attempts, 0);
 }
 
+/// Two caches of four CPUs, and four hogs that may run on CPU 3 of the one and 4 to 6 of the other,
+/// all of them on CPU 3 at first. By sums each cache would have two, and CPU 3 both of its own. As they
+/// cannot be spread there, the other cache takes one more: each has a CPU to itself, within two
+/// intervals of 8 ms for the caches and one of 4 ms for the CPUs.
+#[test]
+fn pinned_tasks_are_spread_though_sums_look_level() {
+    let mut experiment = Experiment::new().smp(8).topology("llc=4").duration_ns(SECOND);
+    experiment.config.check_invariants = true;
+    let result = run_passing(&experiment.load(|load| {
+        let some = load.shared.cpu_set((3..7).collect());
+        for number in 0..4 {
+            add_loose(load, &format!("loose{number}"), 3, some);
+        }
+    }));
+    let busy = result.records.cpus.iter().map(|cpu| cpu.counters.busy_ns > 980 * MS);
+    let expected = [false, false, false, true, true, true, true, false];
+    assert!(busy.eq(expected), "{:?}", wasted(&result));
+}
+
 /// Who may not run on the idle CPU does not wait for it.
 #[test]
 fn pinned_tasks_waste_nothing() {

@@ -6,6 +6,7 @@
 //! | `periodic.rs` | which domains are due at a tick |
 //! | `newidle.rs` | a CPU runs dry |
 //! | `push.rs` | a task that runs is to go elsewhere |
+//! | `imbalance.rs` | where pinned tasks are in the way |
 //! | `nohz.rs` | balancing for CPUs whose tick is stopped |
 //!
 //! Life of a pass, on the CPU that balances, no lock held: what other CPUs show of themselves is
@@ -14,6 +15,7 @@
 //! held at once, and in between the tasks are in nobody's hands but this CPU's: who wakes one of
 //! them meanwhile waits. [`State`] is a leaf among the locks.
 
+mod imbalance;
 mod newidle;
 mod nohz;
 mod pass;

@@ -1,6 +1,6 @@
 //! One pass over a domain, for one CPU: find whom to take from, detach, attach.
 
-use super::push;
+use super::{imbalance, push};
 use crate::cpu::{self, Cpu};
 use crate::run;
 use crate::sched::recency::Recency;
@@ -68,21 +68,27 @@ impl Pass<'_> {
         {
             linux.update_budget(self.dest);
         }
+        let is_imbalanced = |first| imbalance::is_noted(domain, first);
         let mut excluded = CpuSet::EMPTY;
         loop {
-            let found = find_busiest(topology, domain, dest, self.idle, &excluded, view);
+            let found =
+                find_busiest(topology, domain, dest, self.idle, &excluded, view, is_imbalanced);
             let Some(Busiest { cpu, migration }) = found else {
-                let is_pinned = !excluded.is_empty();
-                return done(if is_pinned { Outcome::Pinned } else { Outcome::Balanced });
+                if !excluded.is_empty() {
+                    return done(Outcome::Pinned);
+                }
+                imbalance::note(topology, domain, false);
+                return done(Outcome::Balanced);
             };
             let source = &cpu::all()[cpu];
-            let (detached, are_all_pinned) = self.detach(source, migration, domain, state.failed());
-            if detached.len > 0 {
-                self.attach(source, &detached);
-                let moved = detached.len as u64;
+            let (moved, detach) = self.pull(source, migration, domain, state.failed());
+            if detach.is_hampered() {
+                imbalance::note(topology, domain, true);
+            }
+            if moved > 0 {
                 return Result { moved, ..done(Outcome::Moved) };
             }
-            if are_all_pinned {
+            if detach.are_all_pinned() {
                 excluded.insert(cpu);
                 continue;
             }
@@ -98,29 +104,60 @@ impl Pass<'_> {
         }
     }
 
-    /// Takes tasks off the source; also whether all that were looked at are pinned elsewhere.
+    /// Moves tasks from the source, and those that may not run on the destination to others of its
+    /// group; returns how many, and the last look at the source.
+    fn pull(
+        &self,
+        source: &Cpu,
+        migration: Migration,
+        domain: &Domain,
+        failed: u32,
+    ) -> (u64, Detach) {
+        let mut moved = 0;
+        let mut pass = *self;
+        let mut migration = migration;
+        // Those that had their turn.
+        let mut tried = CpuSet::EMPTY;
+        loop {
+            tried.insert(pass.dest.id as usize);
+            let (detached, detach) = pass.detach(source, migration, domain, failed, &tried);
+            if detached.len > 0 {
+                moved += detached.len as u64;
+                pass.attach(source, &detached);
+            }
+            let Some((instead, rest)) = detach.instead() else { return (moved, detach) };
+            pass.dest = &cpu::all()[instead];
+            migration = rest;
+        }
+    }
+
+    /// Takes tasks off the source. `tried` are the CPUs of the destination's group that others are
+    /// not to go to instead.
     fn detach(
         &self,
         source: &Cpu,
         migration: Migration,
         domain: &Domain,
         failed: u32,
-    ) -> (Detached, bool) {
+        tried: &CpuSet,
+    ) -> (Detached, Detach) {
         let mut detached = Detached { tasks: [0; Detached::CAPACITY], len: 0, clock_ns: 0 };
         let mut rq = source.rq.lock();
         self.this.owe_lock(source, self.now);
         rq.advance(self.now);
-        if rq.nr_runnable() < 2 && self.idle == Idle::No {
-            return (detached, false);
-        }
         // "sched/fair: Don't move tasks in debt to a CPU that has work" (6.13).
         let spares_indebted = !self.dest.is_unwanted() && has_lag_rule(rq.fair.rules().preset());
         let mut detach = Detach::new(migration, self.idle, failed, domain, spares_indebted);
+        if rq.nr_runnable() < 2 && self.idle == Idle::No {
+            return (detached, detach);
+        }
+        let group = domain.group_of(self.dest.id as usize);
+        let others: CpuSet = group.cpus().filter(|&cpu| !tried.contains(cpu)).collect();
         let mut next = rq.recency.oldest();
         while let Some(id) = next {
             let task = task::by_id(id);
             next = Recency::newer_than(task);
-            let Some(candidate) = candidate(&rq, task, self.dest) else { continue };
+            let Some(candidate) = candidate(&rq, task, self.dest, &others) else { continue };
             match detach.consider(rq.nr_runnable(), &candidate) {
                 Verdict::Take => {
                     let is_gone = rq.dequeue(task, Dequeue::Migrate);
@@ -139,7 +176,7 @@ impl Pass<'_> {
         let request = rq.fair.resched();
         wakeup::ask(self.this, source, &mut rq, request, Why::Slice, self.now);
         rq.publish(source);
-        (detached, detach.are_all_pinned())
+        (detached, detach)
     }
 
     /// Lets detached tasks join the destination.
@@ -206,13 +243,15 @@ fn check_lag_is_kept(rq: &mut Rq, task: &Task, enqueue: impl FnOnce(&mut Rq)) {
 
 /// What the policy is to know of a task; nothing of one that repaid its debt in the middle of a
 /// wake-up test and only waits to be handed out.
-fn candidate(rq: &Rq, task: &Task, dest: &Cpu) -> Option<Candidate> {
+fn candidate(rq: &Rq, task: &Task, dest: &Cpu, others: &CpuSet) -> Option<Candidate> {
     let id = EntityId(task.id);
     let entity = rq.fair.entity(id)?;
     rq.track_task(task);
     let tracked = task.tracked.lock();
+    let allowed = task.affinity();
     Some(Candidate {
-        is_allowed: task.affinity().contains(dest.id as usize),
+        is_allowed: allowed.contains(dest.id as usize),
+        nearby: allowed.intersection(others).iter().next(),
         is_running: rq.fair.curr() == Some(id) || task.context.on_cpu().is_on(),
         is_delayed: entity.is_delayed(),
         is_eligible: rq.fair.is_eligible(id),
