@@ -8,6 +8,7 @@ use crate::task::Moved;
 use abi::histogram::{TICK_BUCKETS, TIME_BUCKETS};
 use abi::record::Wakeups;
 use abi::{Clock, Histogram};
+use core::ops::Range;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -28,6 +29,10 @@ pub(crate) struct TaskAccount {
     pub(crate) stint_ticks: Histogram<TICK_BUCKETS>,
     pub(crate) wakeup_latency: Histogram<TIME_BUCKETS>,
     woken_ns: Option<u64>,
+    /// Since when it has waited for a CPU, if it waits for one.
+    waits_since_ns: u64,
+    /// How long it has waited for a CPU in all.
+    pub(crate) run_delay_ns: u64,
     /// When it was woken last, or had no need to be.
     pub(crate) last_wakeup_ns: Option<u64>,
     /// What was charged to those that had this task's number before it was spawned.
@@ -48,10 +53,17 @@ impl TaskAccount {
             stint_ticks: Histogram::EMPTY,
             wakeup_latency: Histogram::EMPTY,
             woken_ns: None,
+            waits_since_ns: 0,
+            run_delay_ns: 0,
             last_wakeup_ns: None,
             charged_before_ns: 0,
             last_cpu: None,
         }
+    }
+
+    /// The task is runnable as the run begins.
+    pub(crate) fn begin_run(&mut self, start_ns: u64) {
+        self.waits_since_ns = start_ns;
     }
 
     /// The task became runnable.
@@ -59,6 +71,7 @@ impl TaskAccount {
         self.wakeups += 1;
         let woken_ns = *self.woken_ns.get_or_insert(now_ns);
         self.last_wakeup_ns = Some(woken_ns);
+        self.waits_since_ns = woken_ns;
     }
 
     /// It will become runnable as soon as its CPU takes its wake list; the wait counts from now.
@@ -86,8 +99,9 @@ impl TaskAccount {
         lag_ns: i64,
     ) -> Option<u32> {
         self.see_lag(lag_ns);
+        // The clocks of two CPUs may be a little apart, here and below.
+        self.run_delay_ns += now_ns.saturating_sub(self.waits_since_ns);
         if let Some(woken_ns) = self.woken_ns.take() {
-            // The clocks of two CPUs may be a little apart.
             self.wakeup_latency.record(now_ns.saturating_sub(woken_ns));
         }
         let left = self.last_cpu.replace(cpu).filter(|&last| last != cpu);
@@ -95,16 +109,19 @@ impl TaskAccount {
         left
     }
 
-    /// It left the CPU after `length_ns` and `ticks`, with `slice_ns` in force.
+    /// It left the CPU after a stint of so many `ticks`, with `slice_ns` in force.
     pub(crate) fn end_stint(
         &mut self,
         end: End,
-        length_ns: u64,
+        stint_ns: Range<u64>,
         ticks: u64,
         slice_ns: u64,
         lag_ns: i64,
     ) {
+        let length_ns = stint_ns.end - stint_ns.start;
         self.runtime_ns += length_ns;
+        // Until it is woken, if it blocks.
+        self.waits_since_ns = stint_ns.end;
         self.ends[end as usize] += 1;
         self.stint.record(length_ns);
         self.stint_ticks.record(ticks);

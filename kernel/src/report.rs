@@ -144,6 +144,7 @@ fn send_task(task: &Task, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
         extra_ticks: account.extra_ticks,
         migrations: account.moves.iter().map(|&moves| u64::from(moves)).sum(),
         wakeups: account.wakeups,
+        run_delay_ns: account.run_delay_ns,
         lag_min_ns,
         lag_max_ns,
     }))?;

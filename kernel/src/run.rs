@@ -100,6 +100,7 @@ fn place_tasks(start_ns: u64) {
     }
     for task in task::all().iter().filter(|task| task.pool.is_none()) {
         workload::task_starts(task);
+        task.account.lock().begin_run(start_ns);
         let target = placement::simple::initial_cpu(task.affinity(), &tasks_on);
         tasks_on[target] += 1;
         let cpu = &cpu::all()[target];

@@ -37,6 +37,17 @@ fn mixes_and_options_that_are_not() {
         &["schbench", "--smp", "2", "--", "-W", "0-2"],
         &["-W 2: the machine has cpu0 to cpu1"],
     );
+    for (options, words) in [
+        (&["-A", "80"][..], &["-A 80", "-R"][..]),
+        (&["-P", "ccx"], &["-P ccx", "-M and -W"]),
+        (&["-j", "out.json"], &["-j out.json", "-j -", "--quiet"]),
+        (&["-w", "10", "-r", "10"], &["-w 10", "the 10s of the run", "raise -r"]),
+        (&["-R", "5", "-p", "4096"], &["-R 5", "-p 4096"]),
+        (&["-R", "1", "-m", "2"], &["-R 1: is none for each of 2 message threads"]),
+        (&["-p", "1048577"], &["'1048577'", "--pipe", "from 1 to 1048576"]),
+    ] {
+        refused(&[&["schbench", "--"], options].concat(), words);
+    }
     let too_many = ["-f 20000: ", "16 children each make 340000 tasks", "-f 1176 at most"];
     refused(&["forkstorm", "--", "-f", "20000"], &too_many);
     let too_large = ["-m 5000: ", "make 20001 tasks", "-m 4999 at most"];

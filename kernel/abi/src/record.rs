@@ -401,6 +401,8 @@ records! {
         migrations: u64,
         /// Wake-ups.
         wakeups: u64,
+        /// Time it wanted to run and waited for a CPU, up to its last turn (Linux: `run_delay`).
+        run_delay_ns: u64,
         /// Lowest lag seen at the start or end of a stint, virtual ns; 0 without one.
         lag_min_ns: i64,
         /// Highest lag seen at the start or end of a stint, virtual ns; 0 without one.
@@ -646,6 +648,7 @@ mod tests {
             extra_ticks: 0,
             migrations: 0,
             wakeups: 0,
+            run_delay_ns: 0,
             lag_min_ns: -4,
             lag_max_ns: 4,
         });

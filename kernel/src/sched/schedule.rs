@@ -132,7 +132,7 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
         // A tick at the very end belongs to the stint, though it is handled after the task acted.
         let ticks = stint.ticks + u64::from(is_tick_due && stint.start_ns < now);
         let mut account = from.account.lock_masked();
-        account.end_stint(end, now - stint.start_ns, ticks, left.slice_ns, left.lag_ns);
+        account.end_stint(end, stint.start_ns..now, ticks, left.slice_ns, left.lag_ns);
         out = Some(TaskOut { task: from.id, end, lag_ns: left.lag_ns });
     }
     let mut into = None;

@@ -138,6 +138,7 @@ impl Interpreter {
             }
             Op::Count { counter, by } => measure::count(counter, by),
             Op::Sample { counter, histogram } => measure::sample(counter, histogram),
+            Op::Clear(histogram) => measure::clear(histogram),
             Op::Jump(to) => return Some(to as usize),
             Op::Repeat { counter, times, to } => {
                 let done = &mut self.counters[usize::from(counter)];

@@ -68,6 +68,10 @@ pub(super) fn sample(number: u32, histogram: u32) {
     measured.histogram.record(since);
 }
 
+pub(super) fn clear(histogram: u32) {
+    measured(histogram).lock().histogram = Histogram::EMPTY;
+}
+
 /// What all counters say, in order. After the run.
 pub(crate) fn counters() -> impl Iterator<Item = u64> {
     let counters: &[AtomicU64] = COUNTERS.get().map_or(&[], |counters| counters);

@@ -11,6 +11,8 @@ const STEPS: [f64; 5] = [20.0, 50.0, 90.0, 99.0, 99.9];
 pub(super) const LATENCY: Shown = Shown { steps: [false, true, true, true, true], star: 99.0 };
 /// Of requests a second.
 pub(super) const RATE: Shown = Shown { steps: [true, true, true, false, false], star: 50.0 };
+/// Of wake-ups in a pipe test.
+pub(super) const ALL: Shown = Shown { steps: [true; 5], star: 99.0 };
 /// Those of schbench before 2023.
 const OLD_STEPS: [f64; 7] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9];
 
@@ -52,6 +54,19 @@ impl Samples {
         self.min = if is_first { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         *self.counts.entry(value).or_default() += 1;
+    }
+
+    pub(super) fn min(&self) -> u64 {
+        self.min
+    }
+
+    pub(super) fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// Each percentile with its value.
+    pub(super) fn percentiles(&self) -> impl Iterator<Item = (f64, u64)> {
+        STEPS.into_iter().map(|percent| (percent, self.at(percent).0))
     }
 
     fn total(&self) -> u64 {

@@ -118,6 +118,7 @@ pub fn task(task: u32, tasks: u32, cpus: u32) -> Record {
         migrations: 0,
         wakeups: 0,
         lag_min_ns: -1_500_000,
+        run_delay_ns: 0,
         lag_max_ns: 1_500_000,
     })
 }

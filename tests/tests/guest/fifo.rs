@@ -34,6 +34,19 @@ fn a_server_gives_fair_tasks_50_ms_of_each_second() {
     }
 }
 
+/// What a task waits for a CPU counts from when it wants one: the fair one waits for 30 ms, runs
+/// for 10, waits for 10 more, and the real-time one never waits.
+#[test]
+fn run_delay_is_what_a_task_waits_for_a_cpu() {
+    let result = run_passing(&Experiment::new().duration_ns(SECOND).load(|load| {
+        let rt = vec![Op::Run(30 * MS), Op::Sleep(10 * MS), Op::Run(10 * MS)];
+        load.add("rt".into(), rt).policy = fifo(1);
+        load.add("fair".into(), vec![Op::Run(20 * MS)]);
+    }));
+    let delay_ns = |name| task(&result, name).counters.run_delay_ns;
+    assert_eq!((delay_ns("rt"), delay_ns("fair")), (0, 40 * MS));
+}
+
 #[test]
 fn without_a_server_fair_tasks_starve() {
     assert_eq!(

@@ -94,6 +94,67 @@ fn schbench_counts_requests() {
     assert_eq!(value(&result, "wakeup_latency_p99"), 0.0);
 }
 
+/// The same for three seconds, of which the first one is forgotten. A worker has finished 287
+/// requests after one second, 575 after two and 863 after three.
+#[test]
+fn schbench_forgets_its_warm_up() {
+    let common = ["-m", "1", "-t", "3", "-M", "auto", "-n", "1", "-s", "100", "-r", "3"];
+    let (prepared, result) = mix("schbench", 4, &[&common[..], &["-w", "1"]].concat());
+    let text = prepared.original(&result).expect("a run for a time always has a result");
+    let has = |text: &str, line: &str| assert!(text.contains(line), "no {line}: {text}");
+    has(&text, &format!("runtime 3 (s) ({} total samples)", 3 * (863 - 287)));
+    has(&text, "RPS percentiles (requests) runtime 3 (s) (2 total samples)");
+    has(
+        &text,
+        "min=864, max=864\naverage rps: 863.00\nsched delay: message 0 (usec) worker 0 (usec)",
+    );
+    // Zeroed every two seconds: what is left is the last one.
+    let (prepared, result) = mix("schbench", 4, &[&common[..], &["-z", "2"]].concat());
+    let text = prepared.original(&result).expect("a run for a time always has a result");
+    has(&text, &format!("runtime 3 (s) ({} total samples)", 3 * (863 - 575)));
+    has(&text, "RPS percentiles (requests) runtime 3 (s) (1 total samples)");
+}
+
+/// Seven requests a second for three workers, in turn over the seconds: 0 1 2 0 1 2 0, then 1 2 0 1 2 0 1.
+#[test]
+fn schbench_hands_out_a_rate() {
+    let options = ["-m", "1", "-t", "3", "-M", "auto", "-n", "1", "-R", "7", "-r", "2"];
+    let (_, result) = mix("schbench", 4, &options);
+    assert_eq!(value(&result, "requests"), 14.0);
+    for (worker, requests) in [("worker0.0", 5), ("worker0.1", 5), ("worker0.2", 4)] {
+        // Going to sleep and the work; nobody is asked.
+        let runtime_ns = task(&result, worker).counters.runtime_ns;
+        assert_eq!(runtime_ns, requests * (775 + 3_372_800), "{worker}");
+    }
+}
+
+/// A round trip is one post of the worker and one of its message thread.
+#[test]
+fn schbench_sends_to_and_fro() {
+    let options = ["-m", "1", "-t", "1", "-M", "auto", "-p", "4096", "-r", "50ms"];
+    let (prepared, result) = mix("schbench", 2, &options);
+    let trips = 50 * MS / (2 * 775);
+    assert_eq!(value(&result, "transfers"), trips as f64);
+    let text = prepared.original(&result).expect("a run for a time always has a result");
+    let lines: Vec<_> = text.lines().collect();
+    assert!(lines[1].starts_with("\t  20.0th: 0 "), "{text}");
+    // 645 160 times 4096 bytes are 2.46 times 2^30.
+    assert_eq!(lines[7], format!("avg worker transfer: {}.00 ops/sec 2.46GB/s", 20 * trips));
+}
+
+/// The original's JSON, in which nothing says when or where it was made.
+#[test]
+fn schbench_prints_its_json() {
+    let common = ["-m", "1", "-t", "1", "-M", "auto", "-n", "1", "-r", "1"];
+    let (prepared, result) = mix("schbench", 2, &[&common[..], &["-j", "-", "-J", "x"]].concat());
+    let text = prepared.original(&result).expect("a run for a time always has a result");
+    let start = r#"{"normal":{"version":"v7.0","jobname":"x","#;
+    assert!(text.starts_with(start) && text.ends_with("\"runtime\":1}}\n"), "{text}");
+    for part in ["\"request_latency_pct99.9\":3473,", "\"rps_min\":287,"] {
+        assert!(text.contains(part), "no {part}: {text}");
+    }
+}
+
 /// More workers than CPUs: a lock of the CPU is waited for, and nothing is stuck.
 #[test]
 fn schbench_survives_contended_locks() {

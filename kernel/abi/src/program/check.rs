@@ -130,6 +130,7 @@ fn takes_time(body: &[Op]) -> bool {
         | Op::Measure { .. }
         | Op::Count { .. }
         | Op::Sample { .. }
+        | Op::Clear(_)
         | Op::Jump(_)
         | Op::Repeat { .. } => false,
     })
@@ -155,7 +156,7 @@ fn uses(op: &Op) -> [Option<(Resource, u32)>; 2] {
         Op::Measure { since: Since::Mark(mark), histogram } => {
             [Some((R::Mark, mark)), Some((R::Histogram, histogram))]
         }
-        Op::Measure { histogram, .. } => one(R::Histogram, histogram),
+        Op::Measure { histogram, .. } | Op::Clear(histogram) => one(R::Histogram, histogram),
         Op::Count { counter, .. } => one(R::Counter, counter),
         Op::Sample { counter, histogram } => {
             [Some((R::Counter, counter)), Some((R::Histogram, histogram))]

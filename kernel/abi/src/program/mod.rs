@@ -135,6 +135,8 @@ pub enum Op {
         /// The histogram.
         histogram: u32,
     },
+    /// Forget what a histogram holds.
+    Clear(u32),
     /// Continue at the operation with this index.
     Jump(u32),
     /// Continue at an earlier operation until what lies between was done so many times; then go
