@@ -102,17 +102,6 @@ impl Average {
         self.sum >= self.term(vruntime, self.weight)
     }
 
-    /// Tells whether the lag `mean() - vruntime` is at most `limit` in either direction.
-    ///
-    /// Without the division: the lag is the floor of `x / W`, with the exact difference `x` below,
-    /// and a floor is compared with a whole number by multiplying.
-    #[inline]
-    pub(crate) fn is_lag_within(&self, vruntime: u64, limit: i64) -> bool {
-        let difference = self.sum - self.term(vruntime, self.weight);
-        let bound = product(limit, self.weight);
-        -bound <= difference && difference < bound + i128::from(self.weight)
-    }
-
     /// Moves the base without moving V.
     #[inline]
     pub(crate) fn rebase(&mut self, base: u64) {

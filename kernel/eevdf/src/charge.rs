@@ -65,10 +65,10 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     /// The new deadline counts from the vruntime, not from the old deadline as in the paper: an
     /// overrun is paid in lag and not a second time by an earlier deadline.
     fn begin_request(&mut self, id: EntityId) {
-        self.observe_lag(id);
         // Two entities that yield in turn see neither enqueue nor dequeue; without this the base
         // would stand still ("sched/fair: Fix zero_vruntime tracking fix").
-        self.read_mean();
+        let mean = self.read_mean();
+        self.observe_lag(id, mean);
         self.renew_request(id);
     }
 

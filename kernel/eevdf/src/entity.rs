@@ -163,12 +163,12 @@ impl Entity {
         self.virtual_ns(self.slice_ns, rules)
     }
 
-    /// Tells whether a lag is positive and less than the own request: by a fortieth, since converting
-    /// a slice to virtual time may round it down by a few millionths.
+    /// Tells whether a lag is less than the own request in either direction: by a fortieth, since
+    /// converting a slice to virtual time may round it down by a few millionths.
     #[inline]
-    pub(crate) fn is_owed_little(&self, lag: i64) -> bool {
+    pub(crate) fn is_small_lag(&self, lag: i64) -> bool {
         let owed = i128::from(lag) * i128::from(self.weight());
-        (0..=i128::from(self.slice_ns) * 1000).contains(&owed)
+        owed.unsigned_abs() <= u128::from(self.slice_ns) * 1000
     }
 
     /// Returns the attributes as set.

@@ -47,11 +47,14 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
         if self.rules.has(Feature::DelayZero) { lag.min(0) } else { lag }
     }
 
-    /// Counts a lag that is outside the limit.
-    pub(crate) fn observe_lag(&mut self, id: EntityId) {
+    /// Counts the distance to V, if it is outside the limit. No limit forbids less than a request,
+    /// which is what it mostly is, and to see that takes no division.
+    pub(crate) fn observe_lag(&mut self, id: EntityId, mean: u64) {
         let entity = self.entity_of(id);
-        let is_within = self.average.is_lag_within(entity.vruntime, self.limit_of(entity));
-        self.lag_violations += u64::from(!is_within);
+        let lag = distance(mean, entity.vruntime);
+        if !entity.is_small_lag(lag) {
+            self.lag_violations += u64::from(lag.unsigned_abs() > self.limit_of(entity) as u64);
+        }
     }
 
     /// Returns the smallest slice of all queued entities, or `None` without any. Never all ones: an

@@ -10,7 +10,7 @@ use crate::feature::Feature;
 use crate::node::{Node, Place};
 use crate::protect::Guard;
 use crate::runqueue::{Resched, RunQueue, Running};
-use crate::time::{before, distance};
+use crate::time::before;
 use crate::variant::BuddyPick;
 
 /// What the CPU is to do.
@@ -151,17 +151,8 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
             sum_exec_at_pick_ns: sum_exec_ns,
             guard: unprotected,
         });
-        self.observe_lag_of_picked(id);
+        self.observe_lag(id, self.avg_vruntime());
         self.arm_protection();
-    }
-
-    /// Counts the lag of an entity that was picked if it is outside the limit. No limit forbids less
-    /// than a request, which is what it mostly is, and to see that takes no division.
-    fn observe_lag_of_picked(&mut self, id: EntityId) {
-        let entity = self.entity_of(id);
-        if !entity.is_owed_little(distance(self.avg_vruntime(), entity.vruntime)) {
-            self.observe_lag(id);
-        }
     }
 }
 

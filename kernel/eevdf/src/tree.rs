@@ -215,7 +215,7 @@ impl Tree {
         if branch.len() >= Branch::<F>::MIN || is_end && branch.len() > 0 {
             narrow(nodes, at, vruntime, slice_ns);
         } else {
-            self.repair(nodes, at);
+            self.repair(nodes, at, vruntime, slice_ns);
         }
     }
 
@@ -305,12 +305,6 @@ fn narrow<const F: usize>(nodes: &mut [Slot<F>], mut at: u32, vruntime: u64, sli
         }
         at = parent;
     }
-}
-
-/// Computes the aggregates of a branch anew, from its entries, for itself and the branch above.
-fn refresh<const F: usize>(nodes: &mut [Slot<F>], at: u32) {
-    refresh_slices(nodes, at);
-    refresh_vruntime(nodes, at);
 }
 
 /// Tells the branch above the smallest vruntime below a branch, and returns it.

@@ -77,9 +77,9 @@ fn own_slices_are_clamped() {
     }
 }
 
-/// What is called little is within a request in virtual time, rounded in either way.
+/// What is called small is within a request in virtual time, rounded in either way.
 #[test]
-fn little_is_less_than_a_request() {
+fn a_small_lag_is_less_than_a_request() {
     let rules = rules(SliceRule::Custom);
     for nice in [-20, -5, 0, 5, 19] {
         for slice_ns in [MIN_SLICE_NS, 2_800_000, MAX_SLICE_NS] {
@@ -87,14 +87,16 @@ fn little_is_less_than_a_request() {
             let attr = Attr { nice, slice_ns: Some(slice_ns), ..Attr::default() };
             let entity = Entity::new(attr, &rules);
             let most = (slice_ns * 1000 / u64::from(entity.weight())) as i64;
-            assert!(!entity.is_owed_little(-1));
-            assert!(entity.is_owed_little(0));
-            assert!(entity.is_owed_little(most));
-            assert!(!entity.is_owed_little(most + 1));
+            for (lag, is_small) in [(0, true), (most, true), (most + 1, false)] {
+                assert_eq!(entity.is_small_lag(lag), is_small, "{attr:?}: {lag}");
+                assert_eq!(entity.is_small_lag(-lag), is_small, "{attr:?}: -{lag}");
+            }
             for math in [VtMath::Exact, VtMath::Reciprocal] {
                 assert!(most as u64 <= entity.weight.virtual_ns(slice_ns, math), "{attr:?}");
             }
         }
     }
-    assert!(!Entity::new(Attr::default(), &rules).is_owed_little(i64::MAX));
+    for lag in [i64::MIN, i64::MAX] {
+        assert!(!Entity::new(Attr::default(), &rules).is_small_lag(lag));
+    }
 }

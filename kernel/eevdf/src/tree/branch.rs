@@ -23,9 +23,11 @@ pub(crate) struct Entry {
 
 /// A node of the tree.
 #[derive(Clone, Debug)]
-#[repr(C, align(64))] // a search reads one array after the other
+#[repr(C, align(64))]
 pub(crate) struct Branch<const F: usize> {
     pub(crate) order: Order,
+    deadlines: [u64; F],
+    children: [u32; F],
     /// Slot of the branch above, `NIL` for the root; of the next free branch while free.
     pub(crate) parent: u32,
     /// The lane of this branch in the one above.
@@ -37,8 +39,6 @@ pub(crate) struct Branch<const F: usize> {
     /// The largest slice of all entities below.
     pub(crate) max_slice_ns: u64,
     vruntimes: [u64; F],
-    deadlines: [u64; F],
-    children: [u32; F],
 }
 
 impl<const F: usize> Branch<F> {
@@ -106,12 +106,37 @@ impl<const F: usize> Branch<F> {
         self.deadlines[lane] = entry.deadline;
         self.vruntimes[lane] = entry.vruntime;
         self.children[lane] = entry.child;
+        if !self.is_leaf() {
+            self.pad();
+        }
         lane
     }
 
     pub(crate) fn remove(&mut self, rank: usize) -> Entry {
         let lane = self.order.remove(rank);
-        self.in_lane(lane)
+        let entry = self.in_lane(lane);
+        if !self.is_leaf() {
+            self.pad();
+        }
+        entry
+    }
+
+    /// Moves the entries from a rank on to a new branch, where they take the first lanes.
+    pub(crate) fn split_off(&mut self, rank: usize) -> Branch<F> {
+        let mut right = Branch::new(self.level);
+        for (to, from) in (rank..self.len()).enumerate() {
+            let entry = self.entry(from);
+            right.deadlines[to] = entry.deadline;
+            right.vruntimes[to] = entry.vruntime;
+            right.children[to] = entry.child;
+        }
+        right.order = Order::first(self.len() - rank);
+        self.order.truncate(rank);
+        if !self.is_leaf() {
+            self.pad();
+            right.pad();
+        }
+        right
     }
 
     /// Replaces the entry of a lane by one that goes to a rank, counted with the old one there.
@@ -126,6 +151,7 @@ impl<const F: usize> Branch<F> {
     /// Moves the separator before an entry.
     pub(crate) fn set_deadline(&mut self, rank: usize, deadline: u64) {
         self.deadlines[self.order.lane(rank)] = deadline;
+        self.pad();
     }
 
     pub(crate) fn set_vruntime(&mut self, lane: usize, vruntime: u64) {
@@ -162,8 +188,22 @@ impl<const F: usize> Branch<F> {
 
     /// Returns the child that takes a deadline.
     pub(crate) fn child_for(&self, deadline: u64) -> u32 {
-        let not_after = self.none_after(&self.deadlines, deadline) & !(1 << self.order.lane(0));
-        self.children[self.order.lane(not_after.count_ones() as usize)]
+        // Lanes out of use are after it only if all separators are, and then it is the first child.
+        let after: u64 = self.deadlines.iter().map(|&other| is_after(other, deadline)).sum();
+        let after = after - is_after(self.deadlines[self.order.lane(0)], deadline);
+        let rank = (self.len() - 1).saturating_sub(after as usize);
+        self.children[self.order.lane(rank)]
+    }
+
+    /// Lets the lanes out of use hold the first separator, if there is one.
+    fn pad(&mut self) {
+        if self.len() < 2 {
+            return;
+        }
+        let first = self.deadlines[self.order.lane(1)];
+        for rank in self.len()..F {
+            self.deadlines[self.order.lane(rank)] = first;
+        }
     }
 
     /// Returns the first entry of which some vruntime is not after `latest`.
@@ -177,8 +217,13 @@ impl<const F: usize> Branch<F> {
     fn none_after(&self, values: &[u64; F], latest: u64) -> u32 {
         let mut after = 0;
         for (lane, &value) in values.iter().enumerate() {
-            after |= ((latest.wrapping_sub(value) >> 63) as u32) << lane;
+            after |= (is_after(value, latest) as u32) << lane;
         }
         !after & self.order.used()
     }
+}
+
+/// Returns 1 if `a` comes strictly after `b`: a number, as a sum takes no jump.
+const fn is_after(a: u64, b: u64) -> u64 {
+    b.wrapping_sub(a) >> 63
 }

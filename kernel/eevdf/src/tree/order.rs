@@ -28,6 +28,11 @@ pub(crate) struct Order {
 impl Order {
     pub(crate) const EMPTY: Order = Order { lanes: 0xfedc_ba98_7654_3210, used: 0, len: 0 };
 
+    /// The first lanes, each at the rank of its number.
+    pub(crate) const fn first(len: usize) -> Order {
+        Order { used: (1 << len) - 1, len: len as u8, ..Order::EMPTY }
+    }
+
     pub(crate) const fn len(self) -> usize {
         self.len as usize
     }
@@ -62,6 +67,14 @@ impl Order {
         self.used |= 1 << lane;
         self.len += 1;
         lane
+    }
+
+    /// Frees the lanes from a rank on.
+    pub(crate) const fn truncate(&mut self, rank: usize) {
+        while self.len() > rank {
+            self.len -= 1;
+            self.used &= !(1 << self.lane(self.len()));
+        }
     }
 
     /// Moves the lane of a rank to another one, and those between by one.

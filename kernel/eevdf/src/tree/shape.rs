@@ -5,7 +5,7 @@
 
 use crate::node::{NIL, Slot};
 use crate::tree::branch::{Branch, Entry};
-use crate::tree::{Spot, Tree, refresh, refresh_slices, refresh_vruntime};
+use crate::tree::{Spot, Tree, narrow, refresh_slices, refresh_vruntime};
 
 impl Tree {
     /// Takes a branch out of the free ones.
@@ -39,15 +39,16 @@ impl Tree {
         // What grows at its end is not going to need the room in the middle.
         let kept = if rank == F && is_last(nodes, at) { F } else { F / 2 };
         let right = self.allocate(nodes, level);
-        for to in 0..F - kept {
-            let moved = nodes[at as usize].branch.remove(kept);
-            attach(nodes, right, to, moved);
-        }
-        let new = &nodes[right as usize].branch;
         let (deadline, vruntime) = if kept == F {
             (entry.deadline, entry.vruntime)
         } else {
-            (new.entry(0).deadline, new.min_vruntime())
+            let half = nodes[at as usize].branch.split_off(kept);
+            let bounds = (half.entry(0).deadline, half.min_vruntime());
+            for (lane, entry) in half.entries().enumerate() {
+                link(nodes, right, lane as u8, entry.child);
+            }
+            nodes[right as usize].branch = half;
+            bounds
         };
         let separator = Entry { deadline, vruntime, child: right };
         let above = match nodes.get(parent as usize) {
@@ -92,26 +93,36 @@ impl Tree {
         self.root
     }
 
-    /// Restores the shape above a leaf that has too few entries.
+    /// Restores the shape above a leaf that has too few entries since an entity left it.
     #[cold]
-    pub(super) fn repair<const F: usize>(&mut self, nodes: &mut [Slot<F>], leaf: u32) {
+    pub(super) fn repair<const F: usize>(
+        &mut self,
+        nodes: &mut [Slot<F>],
+        leaf: u32,
+        vruntime: u64,
+        slice_ns: u64,
+    ) {
         let mut at = leaf;
         loop {
             let Branch { parent, ref order, .. } = nodes[at as usize].branch;
-            let Some(above) = nodes.get(parent as usize) else { break };
+            let is_alone = nodes.get(parent as usize).is_none_or(|above| above.branch.len() == 1);
             if order.len() == 0 {
                 self.discard(nodes, at);
-            } else if order.len() < Branch::<F>::MIN && above.branch.len() > 1 {
+            } else if order.len() < Branch::<F>::MIN && !is_alone {
                 self.share(nodes, at);
             } else {
-                refresh(nodes, at);
+                narrow(nodes, at, vruntime, slice_ns);
+                break;
             }
             at = parent;
         }
-        refresh_slices(nodes, self.root);
         self.lower(nodes);
-        self.first = edge(nodes, self.root, |_| 0);
-        self.last = edge(nodes, self.root, |branch| branch.len() - 1);
+        if self.first == NIL {
+            self.first = edge(nodes, self.root, |_| 0);
+        }
+        if self.last == NIL {
+            self.last = edge(nodes, self.root, |branch| branch.len() - 1);
+        }
     }
 
     /// Takes away roots that lead to one branch only.
@@ -130,6 +141,11 @@ impl Tree {
 
     /// Takes a branch that is not the root off the one above and frees it.
     fn discard<const F: usize>(&mut self, nodes: &mut [Slot<F>], at: u32) {
+        for end in [&mut self.first, &mut self.last] {
+            if *end == at {
+                *end = NIL;
+            }
+        }
         let Branch { parent, lane, .. } = nodes[at as usize].branch;
         let above = &mut nodes[parent as usize].branch;
         above.remove(above.order.rank(lane as usize));
@@ -195,10 +211,14 @@ fn refresh_both<const F: usize>(nodes: &mut [Slot<F>], left: u32, right: u32) {
 
 /// Hangs an entity or a branch on a branch that has room.
 fn attach<const F: usize>(nodes: &mut [Slot<F>], at: u32, rank: usize, entry: Entry) {
-    let branch = &mut nodes[at as usize].branch;
-    let is_leaf = branch.is_leaf();
-    let lane = branch.insert(rank, entry) as u8;
-    let Slot { link, branch: below, .. } = &mut nodes[entry.child as usize];
+    let lane = nodes[at as usize].branch.insert(rank, entry) as u8;
+    link(nodes, at, lane, entry.child);
+}
+
+/// Tells an entity or a branch where it hangs.
+fn link<const F: usize>(nodes: &mut [Slot<F>], at: u32, lane: u8, child: u32) {
+    let is_leaf = nodes[at as usize].branch.is_leaf();
+    let Slot { link, branch: below, .. } = &mut nodes[child as usize];
     if is_leaf {
         (link.leaf, link.lane) = (at, lane);
     } else {
