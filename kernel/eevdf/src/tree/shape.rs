@@ -125,17 +125,14 @@ impl Tree {
         }
     }
 
-    /// Takes away roots that lead to one branch only.
+    /// Takes away roots that lead to one branch only. A leaf has more than one entity as long as it
+    /// is the root: before that it was uprooted.
     fn lower<const F: usize>(&mut self, nodes: &mut [Slot<F>]) {
-        loop {
-            let Some(Slot { branch, .. }) = nodes.get(self.root as usize) else { return };
-            let next = match branch.len() {
-                1 if !branch.is_leaf() => branch.entry(0).child,
-                _ => return,
-            };
+        while nodes[self.root as usize].branch.len() == 1 {
+            let below = nodes[self.root as usize].branch.entry(0).child;
             self.release(nodes, self.root);
-            self.root = next;
-            nodes[next as usize].branch.parent = NIL;
+            self.root = below;
+            nodes[below as usize].branch.parent = NIL;
         }
     }
 
