@@ -61,7 +61,7 @@ pub struct Config {
     pub seed: u64,
     /// Added to what each tick charges.
     pub tick_error_ns: i64,
-    /// Taken by each tick and charged to nobody.
+    /// Taken by each tick, and by each slice timer, and charged to nobody.
     pub irq_cost_ns: u64,
     /// How the tick is made.
     pub tick: TickMode,

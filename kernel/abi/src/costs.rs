@@ -29,11 +29,14 @@ pub enum Cost {
     DlServerStart,
     /// Stopping one, for the CPU that takes a last fair task off.
     DlServerStop,
+    /// From the time that the slice timer is set to, to the choice that it causes, for the task
+    /// that runs.
+    SliceTimer,
 }
 
 impl Cost {
     /// All costs, in the order in which they are listed.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::IpiSend,
         Self::IpiReceive,
         Self::RqLockRemote,
@@ -44,6 +47,7 @@ impl Cost {
         Self::CacheColdFar,
         Self::DlServerStart,
         Self::DlServerStop,
+        Self::SliceTimer,
     ];
 
     /// Its name in files and on command lines.
@@ -59,6 +63,7 @@ impl Cost {
             Self::CacheColdFar => "cache_cold_far",
             Self::DlServerStart => "dl_server_start",
             Self::DlServerStop => "dl_server_stop",
+            Self::SliceTimer => "slice_timer",
         }
     }
 
@@ -79,6 +84,7 @@ impl Cost {
                 "starting a deadline server, for whoever queues a first fair task"
             }
             Self::DlServerStop => "stopping one, for whoever takes the last fair task off",
+            Self::SliceTimer => "from the end of a slice that HRTICK timed to the next choice",
         }
     }
 
@@ -129,7 +135,7 @@ mod tests {
             assert_eq!(Cost::parse(cost.name()), Some(cost));
             costs = costs.with(cost, ns);
         }
-        assert_eq!(Cost::ALL.map(|cost| costs[cost]), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+        assert_eq!(Cost::ALL.map(|cost| costs[cost]), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
         assert_eq!(Cost::parse("ipi"), None);
     }
 }

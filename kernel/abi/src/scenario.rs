@@ -188,7 +188,7 @@ pub struct Scenario {
     pub burn: Burn,
     /// Added to what each tick charges, ns.
     pub tick_error_ns: i64,
-    /// Time each tick takes from the task it interrupts without charging it, ns.
+    /// Time each tick, and the slice timer, takes from the task it interrupts without charging it, ns.
     pub irq_cost_ns: u64,
     /// When requests to reschedule are granted.
     pub preempt: Preempt,

@@ -10,11 +10,17 @@ use crate::variant::HrtickRule;
 
 /// The timer is never set shorter; below, it would cost more than it gives.
 const MIN_DELAY_NS: u64 = 10_000;
+/// A whole CPU, in the unit of the load of interrupts.
+const WHOLE_CPU: u64 = 1024;
 
 impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
     /// Returns how long from the last charge the slice timer is to be set, in real nanoseconds:
     /// `None` without HRTICK or with nobody to switch to. To be asked again whenever the queue changes.
-    pub fn hrtick_delay_ns(&self) -> Option<u64> {
+    ///
+    /// `irq_util` is the running average of what interrupts and a hypervisor take of the CPU, in
+    /// 1024ths. The timer measures time, and a slice only what is charged; since 7.2 it is set so much
+    /// longer, on average.
+    pub fn hrtick_delay_ns(&self, irq_util: u64) -> Option<u64> {
         let running = self.running?;
         if !self.rules.has(Feature::Hrtick) || self.nr_queued() < 2 {
             return None;
@@ -26,7 +32,9 @@ impl<S: AsRef<[Node]> + AsMut<[Node]>> RunQueue<S> {
             }
             HrtickRule::RemainingVirtual => {
                 let until_deadline = distance(entity.deadline, entity.vruntime).max(0);
-                entity.weight.real_ns(until_deadline as u64)
+                let charged_ns = entity.weight.real_ns(until_deadline as u64);
+                let rest = WHOLE_CPU.saturating_sub(irq_util).max(1);
+                charged_ns.saturating_mul(WHOLE_CPU) / rest
             }
         };
         Some(left_ns.max(MIN_DELAY_NS))

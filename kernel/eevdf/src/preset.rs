@@ -173,10 +173,9 @@ impl Preset {
             ],
             Preset::V6_12 => &["DOUBLE_TICK (off by default)"],
             Preset::V6_14 | Preset::V6_15 | Preset::V6_17 | Preset::V7_0 => &[],
-            Preset::V7_3 => &[
-                "the slice timer's stretching by a running average of interrupt load (here it is put off by just the time that interrupts took)",
-                "PARANOID_AVG (off by default)",
-            ],
+            Preset::V7_3 => {
+                &["PARANOID_AVG (off by default; guards 64-bit sums, and these have 128 bits)"]
+            }
         }
     }
 }

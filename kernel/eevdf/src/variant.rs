@@ -303,8 +303,8 @@ rule! {
     HrtickRule {
         /// The slice less what was run since the pick.
         RemainingSlice = "remaining slice",
-        /// The virtual distance to the deadline.
-        RemainingVirtual = "remaining virtual time",
+        /// The virtual distance to the deadline, in the time that interrupts leave of the CPU.
+        RemainingVirtual = "remaining virtual time, stretched",
     }
 }
 

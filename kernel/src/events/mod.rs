@@ -21,10 +21,10 @@ use crate::arch::clock;
 use crate::cpu::{self, Cpu, Local};
 use crate::irqsoff::{let_interrupts_in, wait_for_interrupt};
 use crate::run;
-use crate::sched::{self, Why, tick, ttwu_queue, wakeup};
+use crate::sched::{self, tick, ttwu_queue, wakeup};
 use crate::task;
 use abi::{Clock, Cost, trace};
-use eevdf::{Resched, Wake};
+use eevdf::Wake;
 use timers::Event;
 
 /// The timer fired.
@@ -222,14 +222,7 @@ fn handle(cpu: &'static Cpu, event: Event, now: u64) {
             let id = cpu.current().expect("only a running task has a burst");
             task::by_id(id).burst.end();
         }
-        Event::SliceTimer => {
-            let mut rq = cpu.rq.lock();
-            rq.advance(now);
-            let task_ns = rq.task_ns();
-            if rq.fair.hrtick(task_ns) != Resched::No {
-                rq.request_resched(cpu, Why::Slice);
-            }
-        }
+        Event::SliceTimer => tick::on_slice_timer(cpu, now),
         Event::Steal => tick::steal(cpu, now, run::config().steal.map_or(0, |steal| steal.time_ns)),
         Event::Tick => tick::tick(cpu, now),
         // What it was asked for, it does on the way out.

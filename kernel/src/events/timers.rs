@@ -198,14 +198,16 @@ impl Timers {
         }
     }
 
-    /// The running task lost this much time to an interrupt: what is measured in its own CPU
-    /// time comes later.
-    pub(crate) fn postpone(&mut self, ns: u64) {
-        let burst_end = (!self.is_burst_wall).then_some(Event::BurstEnd);
-        for event in burst_end.into_iter().chain([Event::SliceTimer]) {
-            if self.at(event) != NEVER {
-                self.set(event, self.at(event) + ns);
-            }
+    /// The running task lost this much time to an interrupt, up to `end_ns`: what is measured in its
+    /// own CPU time comes later. The slice timer measures the clock's, but cannot interrupt an
+    /// interrupt.
+    pub(crate) fn postpone(&mut self, ns: u64, end_ns: u64) {
+        let burst_end_ns = self.at(Event::BurstEnd);
+        if !self.is_burst_wall && burst_end_ns != NEVER {
+            self.set(Event::BurstEnd, burst_end_ns + ns);
+        }
+        if self.at(Event::SliceTimer) < end_ns {
+            self.set(Event::SliceTimer, end_ns);
         }
     }
 

@@ -2,14 +2,18 @@
 //!
 //! A queue's averages follow its clock, a task's follow what happens to it: joining, leaving, the
 //! tick, getting and losing the CPU. Only machines with more than one CPU keep them, since only
-//! choices between CPUs ask for them. Real-time tasks count in what they leave of a CPU.
+//! choices between CPUs ask for them. Real-time tasks count in what they leave of a CPU. What
+//! interrupts take is averaged on any machine that has some: the slice timer is set by it (Linux:
+//! `avg_irq`).
 //!
 //! A task that sleeps goes on to count where it slept. Woken elsewhere, it leaves a note there of
 //! what to take off ([`Removed`]), since that queue's lock is not at hand.
 
 use super::rq::Rq;
+use crate::costs;
 use crate::cpu::{self, Cpu};
 use crate::task::Task;
+use abi::Cost;
 use balance::CpuView;
 use core::sync::atomic::{AtomicU64, Ordering};
 use eevdf::EntityId;
@@ -57,12 +61,20 @@ pub(crate) struct Tracker {
     fair: QueueLoad,
     /// Only the util of this one counts.
     rt: QueueLoad,
+    /// What interrupts and the hypervisor took, as if something had run.
+    irq: QueueLoad,
 }
 
 impl Tracker {
     /// For one of so many CPUs.
     pub(crate) fn new(cpus: u32) -> Self {
         Self { is_on: cpus > 1, ..Self::default() }
+    }
+
+    /// The latest `taken_ns` before `now_ns`, a time of day, went to interrupts or the hypervisor.
+    pub(super) fn note_taken(&mut self, now_ns: u64, taken_ns: u64) {
+        self.irq.update(now_ns - taken_ns, 0, 0, false);
+        self.irq.update(now_ns, 0, 0, true);
     }
 }
 
@@ -117,6 +129,13 @@ impl Cpu {
 }
 
 impl Rq {
+    /// When the slice timer is to fire, if it is. What it takes to come and be acted on is time of the
+    /// task that runs, so it comes late instead.
+    pub(super) fn slice_end_ns(&self) -> Option<u64> {
+        let delay_ns = self.fair.hrtick_delay_ns(self.tracker.irq.averages().util)?;
+        Some(self.clock_ns() + delay_ns + costs::of(Cost::SliceTimer))
+    }
+
     /// Whether this queue has averages.
     pub(super) fn is_tracked(&self) -> bool {
         self.tracker.is_on
@@ -226,7 +245,7 @@ impl Rq {
 
     /// The averages, where they are kept.
     pub(super) fn averages(&self) -> Option<QueueAverages> {
-        let Tracker { is_on, fair, rt } = &self.tracker;
+        let Tracker { is_on, fair, rt, irq: _ } = &self.tracker;
         let Averages { load, runnable, util } = fair.averages();
         is_on.then(|| QueueAverages {
             load,

@@ -112,6 +112,9 @@ impl Rq {
         // stands still for as long as the host was away starves whoever is to be charged next
         // ("sched: Don't try to catch up excess steal time").
         let steal = core::mem::take(&mut self.steal_ns).min(delta - irq);
+        if irq + steal > 0 {
+            self.tracker.note_taken(self.clock_ns, irq + steal);
+        }
         let task_delta = (delta - irq - steal).saturating_add_signed(error_ns);
         self.clock_task_ns += task_delta;
         self.charge(task_delta);

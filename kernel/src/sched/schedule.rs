@@ -108,9 +108,11 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     }
     if next == prev && left.is_none_or(|(_, left)| left.is_queued) {
         rq.publish(cpu);
+        let slice_end = rq.slice_end_ns();
         drop(rq);
         cpu.local.with(|local| {
             idle::note_choice(local);
+            local.timers.set_slice_end(slice_end);
             arm(local, now, to);
         });
         return;
@@ -155,11 +157,11 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
         cpu.seen.goes_idle(now);
         linux.note_idle(cpu);
     }
-    let slice_timer = rq.fair.hrtick_delay_ns();
+    let slice_end = rq.slice_end_ns();
     let server_timer = rq.server_timer_ns();
     drop(rq);
 
-    hand_over_timers(cpu, now, from, to, [slice_timer, server_timer]);
+    hand_over_timers(cpu, now, from, to, [slice_end, server_timer]);
     // The same one again if it was woken while the queue was open.
     if next != prev {
         switch(context(cpu, from), context(cpu, to));
@@ -296,7 +298,7 @@ fn hand_over_timers(
     now: u64,
     from: Option<&Task>,
     to: Option<&Task>,
-    [slice_timer, server_timer]: [Option<u64>; 2],
+    [slice_end, server_timer]: [Option<u64>; 2],
 ) {
     cpu.local.with(|local| {
         idle::note_choice(local);
@@ -306,7 +308,7 @@ fn hand_over_timers(
         }
         let (burst_end, is_wall) = to.map_or((None, false), |to| to.burst.resume(now));
         local.timers.set_burst_end(burst_end, is_wall);
-        local.timers.set_slice_end(slice_timer.map(|delay| now + delay));
+        local.timers.set_slice_end(slice_end);
         local.timers.set_server(server_timer);
         local.time.note_switch(now);
         arm(local, now, to);

@@ -1,9 +1,9 @@
 //! What the tick does: charge the running task, let the policy end its slice.
 //!
 //! Two ways to make charged time differ from the clock, both off by default:
-//! `tick_error_ns` is added to what a tick charges; `irq_cost_ns` passes inside the tick and is
-//! charged to nobody, as with Linux's IRQ_TIME_ACCOUNTING. Either decides whether a slice that
-//! is a whole number of ticks takes one tick more.
+//! `tick_error_ns` is added to what a tick charges; `irq_cost_ns` passes inside the tick, and in
+//! the slice timer's interrupt, and is charged to nobody, as with Linux's IRQ_TIME_ACCOUNTING.
+//! Either decides whether a slice that is a whole number of ticks takes one tick more.
 
 use super::{Rq, Why, balance, domains};
 use crate::arch::{ThisCpu, clock};
@@ -69,6 +69,18 @@ fn set_server_timer(cpu: &Cpu, rq: IrqLockGuard<'_, Rq, ThisCpu>) {
     }
 }
 
+/// The slice timer fired: an interrupt like the tick's, at the end of a slice.
+pub(crate) fn on_slice_timer(cpu: &Cpu, now: u64) {
+    let mut rq = cpu.rq.lock_masked();
+    rq.advance(now);
+    let task_ns = rq.task_ns();
+    if rq.fair.hrtick(task_ns) != Resched::No {
+        rq.request_resched(cpu, Why::Slice);
+    }
+    drop(rq);
+    spend_irq_cost(cpu, now);
+}
+
 /// The interrupt that begins the run stands for the tick at time 0: it costs as much, or the
 /// first stint would have a cheaper tick than all others.
 pub(crate) fn begin(cpu: &Cpu, now: u64) {
@@ -77,7 +89,7 @@ pub(crate) fn begin(cpu: &Cpu, now: u64) {
     spend_irq_cost(cpu, now);
 }
 
-/// Lets the tick's own time pass, which nobody is charged for.
+/// Lets the interrupt's own time pass, which nobody is charged for.
 fn spend_irq_cost(cpu: &Cpu, now: u64) {
     let cost = run::config().irq_cost_ns;
     if cost > 0 {
@@ -107,6 +119,6 @@ fn pass(cpu: &Cpu, now: u64, ns: u64) {
     while clock::now_ns() < start + ns {}
     cpu.local.with(|local| {
         local.time.spend(ns);
-        local.timers.postpone(ns);
+        local.timers.postpone(ns, now + ns);
     });
 }

@@ -154,6 +154,12 @@ fn preempt(this: &Cpu, target: &Cpu, rq: &mut Rq, task: &Task, joins: Joins, how
         preempts: trace::preempts(request),
     });
     rq.publish(target);
+    // Whoever ran alone has a slice from here on. Another CPU sets its timer when it chooses.
+    if target.id == this.id
+        && let Some(slice_end) = rq.slice_end_ns()
+    {
+        this.local.with(|local| local.timers.set_slice_end(Some(slice_end)));
+    }
     ask(this, target, rq, request, Why::Wakeup, now);
 }
 

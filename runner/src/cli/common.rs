@@ -62,7 +62,7 @@ pub struct MachineArgs {
     /// Added to what each tick charges, such as -1us
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::signed_time, allow_hyphen_values = true)]
     pub tick_error: i64,
-    /// Time that each tick takes from the task it interrupts, charged to nobody
+    /// Time that each tick (and each slice timer) takes from the task it interrupts, charged to nobody
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::time, allow_hyphen_values = true)]
     pub irq_cost: u64,
     /// How the tick is made: absolute one-shot deadlines, or the periodic timer

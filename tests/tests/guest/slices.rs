@@ -2,9 +2,10 @@
 //!
 //! Two hogs on one CPU take turns, so the whole run follows from the length of a stint.
 
+use abi::{Cost, Costs, Op};
 use eevdf::Preset;
-use runner::Experiment;
-use tests::{MS, US, assert_all, run_passing, runtimes, task};
+use runner::{Experiment, RunResult};
+use tests::{MS, US, assert_all, moments, run_passing, runtimes, task};
 
 const DURATION_NS: u64 = 1_200 * MS;
 
@@ -88,4 +89,64 @@ fn with_hrtick_a_slice_is_not_rounded() {
         assert_all(&task(&result, name).stint, 2500 * US, name);
     }
     assert_eq!(runtimes(&result), [DURATION_NS / 2; 2]);
+}
+
+/// A task that runs alone has no slice timer; the one that wakes beside it sets one. The hog is
+/// charged by ticks only, so its request is that of the tick at 10 ms: until 12.5 ms, and not until
+/// the next tick.
+#[test]
+fn a_wake_up_sets_the_slice_timer_of_whoever_ran_alone() {
+    let late = [Op::SleepUntil(11 * MS), Op::Run(5 * MS)].into_iter().collect();
+    let experiment = Experiment::new()
+        .preset(Preset::V7_3)
+        .hz(100)
+        .base_slice_ns(2500 * US)
+        .duration_ns(30 * MS)
+        .load(|load| {
+            load.add("late".into(), late);
+            load.hogs(1);
+        });
+    let result = run_passing(&experiment);
+    assert_eq!(moments(&task(&result, "hog0").stint).max, 12_500 * US);
+}
+
+/// Two hogs with a slice timer, HZ=100 and slices of 8 ms; an interrupt takes 100 us, and the first
+/// one begins the run.
+fn with_costly_interrupts(preset: Preset, cost_ns: u32, duration_ns: u64) -> RunResult {
+    let mut experiment = Experiment::new()
+        .preset(preset)
+        .feature(eevdf::Feature::Hrtick, true)
+        .hz(100)
+        .base_slice_ns(8 * MS)
+        .duration_ns(duration_ns)
+        .hogs(2);
+    experiment.config.irq_cost_ns = 100 * US;
+    experiment.config.costs = Costs::default().with(Cost::SliceTimer, cost_ns);
+    run_passing(&experiment)
+}
+
+/// The slice timer measures the clock, a slice what is charged, and the timer's own interrupt is
+/// the last 100 us of a stint. hog0 has no tick in its 8 ms. hog1 has one, so the timer comes with 100 us of the
+/// slice left; it is eligible, and runs them, but that is two interrupts more for one slice.
+#[test]
+fn an_interrupt_makes_the_slice_timer_early() {
+    let result = with_costly_interrupts(Preset::V7_0, 0, 20 * MS);
+    assert_all(&task(&result, "hog0").stint, 8_100 * US, "hog0");
+    assert_all(&task(&result, "hog1").stint, (8_000 + 300) * US, "hog1");
+}
+
+/// 7.3 sets the timer later by the average load of interrupts. After the first one that is 97 us (of 1024 ns)
+/// in 46 718 + 97, or 2 of 1024, and 8 ms * 1024 / 1022 = 8.015655 ms.
+#[test]
+fn the_slice_timer_is_set_later_by_the_load_of_interrupts() {
+    let result = with_costly_interrupts(Preset::V7_3, 0, 15 * MS);
+    assert_all(&task(&result, "hog0").stint, 8_015_655 + 100 * US, "7.3");
+}
+
+/// What the timer takes to come is run time; the interrupt that it brings is not.
+#[test]
+fn a_slice_timer_that_takes_time_comes_late() {
+    let result = with_costly_interrupts(Preset::V7_0, 25_000, 15 * MS);
+    assert_all(&task(&result, "hog0").stint, 8_125 * US, "stint");
+    assert_eq!(task(&result, "hog0").counters.charged_ns, 8_025 * US);
 }

@@ -249,13 +249,13 @@ fn slice_timer() {
     for preset in Preset::ALL {
         let plain = rules(preset, 250, 3 * MS);
         let mut cpu = Cpu::with(with(plain, Feature::Hrtick), &[nice(5); 2]);
-        assert_eq!(cpu.rq.hrtick_delay_ns(), None, "nothing runs");
+        assert_eq!(cpu.rq.hrtick_delay_ns(0), None, "nothing runs");
         cpu.pick();
         let _ = cpu.run(MS);
-        let left = cpu.rq.hrtick_delay_ns().unwrap();
+        let left = cpu.rq.hrtick_delay_ns(0).unwrap();
         assert!(left.abs_diff(2 * MS) <= 3, "{preset:?}: {left}");
         let _ = cpu.run(2 * MS - US);
-        assert_eq!(cpu.rq.hrtick_delay_ns(), Some(10 * US), "{preset:?}");
+        assert_eq!(cpu.rq.hrtick_delay_ns(0), Some(10 * US), "{preset:?}");
         let lazy = (Preset::V6_14..=Preset::V7_0).contains(&preset);
         cpu.pick();
         let fires = cpu.rq.hrtick(cpu.now);
@@ -263,7 +263,7 @@ fn slice_timer() {
         // The other's run counts from its own start.
         let mut curr = cpu.pick();
         let _ = cpu.run(MS);
-        let left = cpu.rq.hrtick_delay_ns().unwrap();
+        let left = cpu.rq.hrtick_delay_ns(0).unwrap();
         assert!(left.abs_diff(2 * MS) <= 3, "{preset:?}: {left}");
         // And so does the first one's second run; in 7.3 what is left of its request counts.
         if preset < Preset::V7_3 {
@@ -271,17 +271,45 @@ fn slice_timer() {
             assert_ne!(cpu.pick(), curr, "{preset:?}");
             curr = cpu.rq.curr().unwrap();
             let _ = cpu.run(MS);
-            assert_eq!(cpu.rq.hrtick_delay_ns(), Some(2 * MS), "{preset:?}");
+            assert_eq!(cpu.rq.hrtick_delay_ns(0), Some(2 * MS), "{preset:?}");
         }
         cpu.join(C, nice(5));
-        assert!(cpu.rq.hrtick_delay_ns().is_some(), "{preset:?}: two to switch to");
+        assert!(cpu.rq.hrtick_delay_ns(0).is_some(), "{preset:?}: two to switch to");
         for id in [A, B, C].into_iter().filter(|&id| id != curr) {
             let _ = cpu.take(id, eevdf::Dequeue::Exit);
         }
-        assert_eq!(cpu.rq.hrtick_delay_ns(), None, "nobody to switch to");
+        assert_eq!(cpu.rq.hrtick_delay_ns(0), None, "nobody to switch to");
         let mut off = Cpu::with(without(plain, Feature::Hrtick), &[Attr::default(); 2]);
         off.pick();
-        assert_eq!(off.rq.hrtick_delay_ns(), None, "off");
+        assert_eq!(off.rq.hrtick_delay_ns(0), None, "off");
+    }
+}
+
+/// 7.3: the slice timer is set longer by what interrupts take on average, but a charge is not.
+#[test]
+fn the_slice_timer_is_stretched_by_interrupt_load() {
+    let timer = |preset, util| {
+        let rules = with(rules(preset, 1000, 32 * MS), Feature::Hrtick);
+        let mut cpu = Cpu::with(rules, &[Attr::default(); 2]);
+        cpu.pick();
+        let delay_ns = cpu.rq.hrtick_delay_ns(util);
+        let _ = cpu.run(32 * MS - 5 * US);
+        (delay_ns, cpu.rq.hrtick_delay_ns(util))
+    };
+    let both = |delay_ns, at_end_ns| (Some(delay_ns), Some(at_end_ns));
+    for (util, delay_ns, at_end_ns) in [
+        (0, 32 * MS, 10 * US),
+        // 32 ms * 1024 / 1003; what is left is below the shortest delay, stretched or not.
+        (21, 32_669_990, 10 * US),
+        (512, 64 * MS, 10 * US),
+        // 5 us * 1024 / 256
+        (768, 128 * MS, 20 * US),
+        // Interrupts alone: as if a 1024th were left.
+        (1024, 32_768 * MS, 5120 * US),
+        (u64::MAX, 32_768 * MS, 5120 * US),
+    ] {
+        assert_eq!(timer(Preset::V7_3, util), both(delay_ns, at_end_ns), "{util}");
+        assert_eq!(timer(Preset::V7_0, util), both(32 * MS, 10 * US), "{util}");
     }
 }
 

@@ -16,9 +16,11 @@ pub(super) fn render(answer: &Answer) -> String {
     writeln!(
         text,
         "Set as they were there: {} per tick where irq time is accounted for (elsewhere it is run \
-         time), and something that wakes once a second with the tick for {}. a|b: a slice of whole \
-         ticks without irq time is a tie; both answers. docs/against-linux.md explains the differences.",
+         time), {} from a slice timer to what it causes, and something that wakes once a second \
+         with the tick for {}. a|b: a slice of whole ticks without irq time is a tie; both answers. \
+         docs/against-linux.md explains the differences.",
         units::exact_unsigned(answer.irq_cost_ns),
+        units::exact_unsigned(answer.slice_timer_ns.into()),
         units::exact_unsigned(answer.housekeeping_run_ns),
     )
     .expect("a String takes everything");
