@@ -95,6 +95,7 @@ fn send_cpu(cpu: &Cpu, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
 
 fn send_balance(cpu: &Cpu, send: Send<'_>) -> fmt::Result {
     let counters = cpu.balance.lock().counters;
+    let wasted = waste::of_cpu(cpu.id);
     send(Record::Balance(record::Balance {
         cpu: cpu.id,
         attempts: counters.attempts,
@@ -103,7 +104,8 @@ fn send_balance(cpu: &Cpu, send: Send<'_>) -> fmt::Result {
         newidle_misses: counters.newidle_misses,
         pushes: counters.pushes,
         kicks: counters.kicks,
-        wasted_ns: waste::of_cpu_ns(cpu.id),
+        wasted_ns: wasted.total_ns,
+        wasted_longest_ns: wasted.longest_ns,
     }))
 }
 

@@ -136,7 +136,7 @@ fn create_cpu(
     let rt = RealTime::new(scenario);
     let trace = Tracer::new(id, scenario.cpus, scenario.trace_slots);
     let rq = Rq::new(RunQueue::new(rules, nodes), rt, Tracker::new(scenario.cpus), decisions);
-    let balance = BalanceState::new(topology, id);
+    let balance = BalanceState::new(topology, id, scenario.seed);
     Cpu::new(id, apic_id, rq, local, trace, balance, scenario.cpus == 1)
 }
 

@@ -37,12 +37,27 @@ struct Waste {
     at_ns: u64,
     idle_in_vain: CpuSet,
     total_ns: u64,
-    by_cpu_ns: [u64; MAX_CPUS],
+    by_cpu: [OfCpu; MAX_CPUS],
+}
+
+/// Time in which one CPU idled in vain.
+#[derive(Clone, Copy)]
+pub(crate) struct OfCpu {
+    /// All of it.
+    pub(crate) total_ns: u64,
+    /// The longest without a break.
+    pub(crate) longest_ns: u64,
+    /// So far without a break.
+    current_ns: u64,
 }
 
 impl Waste {
-    const NONE: Self =
-        Self { at_ns: 0, idle_in_vain: CpuSet::EMPTY, total_ns: 0, by_cpu_ns: [0; MAX_CPUS] };
+    const NONE: Self = Self {
+        at_ns: 0,
+        idle_in_vain: CpuSet::EMPTY,
+        total_ns: 0,
+        by_cpu: [OfCpu { total_ns: 0, longest_ns: 0, current_ns: 0 }; MAX_CPUS],
+    };
 
     /// Accounts for the time since the last change.
     fn pass(&mut self, now_ns: u64) {
@@ -52,9 +67,20 @@ impl Waste {
         if !self.idle_in_vain.is_empty() {
             self.total_ns += ns;
             for cpu in self.idle_in_vain.iter() {
-                self.by_cpu_ns[cpu] += ns;
+                let of = &mut self.by_cpu[cpu];
+                of.total_ns += ns;
+                of.current_ns += ns;
+                of.longest_ns = of.longest_ns.max(of.current_ns);
             }
         }
+    }
+
+    /// From here on these do.
+    fn set(&mut self, idle_in_vain: CpuSet) {
+        for cpu in self.idle_in_vain.iter().filter(|&cpu| !idle_in_vain.contains(cpu)) {
+            self.by_cpu[cpu].current_ns = 0;
+        }
+        self.idle_in_vain = idle_in_vain;
     }
 }
 
@@ -163,8 +189,8 @@ fn look(now_ns: u64) {
             wanted.insert(cpu);
         }
     }
-    waste.idle_in_vain = wanted;
     IS_WASTING.store(!wanted.is_empty(), Ordering::Relaxed);
+    waste.set(wanted);
 }
 
 /// The run ends.
@@ -178,6 +204,6 @@ pub(crate) fn total_ns() -> u64 {
 }
 
 /// Time in which that CPU did.
-pub(crate) fn of_cpu_ns(cpu: u32) -> u64 {
-    WASTE.lock().by_cpu_ns[cpu as usize]
+pub(crate) fn of_cpu(cpu: u32) -> OfCpu {
+    WASTE.lock().by_cpu[cpu as usize]
 }

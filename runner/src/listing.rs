@@ -23,12 +23,16 @@ pub(crate) fn features() -> String {
         writeln!(text, "{:<23} {}", feature.name(), feature.meaning())
             .expect("a String takes everything");
     }
-    text.push_str("\nOn several CPUs (--surroundings linux), the same in every version:\n");
-    let on = placement::Features::of(crate::config::newest_preset());
+    text.push_str("\nOn several CPUs (--surroundings linux):\n");
     for feature in placement::Feature::ALL {
-        let state = if on.contains(feature) { "on" } else { "off" };
+        let has = |preset: &Preset| placement::Features::of(*preset).contains(feature);
+        let state = match Preset::ALL.iter().find(|preset| has(preset)) {
+            None => "off".into(),
+            Some(first) if *first == Preset::ALL[0] => "on".into(),
+            Some(first) => format!("on from {}", first.name()),
+        };
         let origin = if feature.is_merged() { "" } else { " (a proposal, never merged)" };
-        writeln!(text, "{:<23} {state:<3} {}{origin}", feature.name(), feature.meaning())
+        writeln!(text, "{:<23} {state:<12} {}{origin}", feature.name(), feature.meaning())
             .expect("a String takes everything");
     }
     text

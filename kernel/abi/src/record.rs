@@ -304,7 +304,7 @@ records! {
         failed: u64,
         /// Tasks it pulled when it ran dry.
         newidle_pulls: u64,
-        /// Times it ran dry while others had tasks waiting, and could pull none.
+        /// Times it ran dry while others had tasks waiting, looked, and could pull none.
         newidle_misses: u64,
         /// Running tasks that it asked other CPUs to push to it.
         pushes: u64,
@@ -312,6 +312,8 @@ records! {
         kicks: u64,
         /// Time in which it idled while a task that may run on it waited on another CPU, ns.
         wasted_ns: u64,
+        /// The longest such time without a break, ns.
+        wasted_longest_ns: u64,
     }
 
     /// Why tasks moved between CPUs; without `fork` as many as [`Total::migrations`].

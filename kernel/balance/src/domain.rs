@@ -2,6 +2,7 @@
 //!
 //! Times are in ticks (jiffies), as in Linux: a CPU balances at ticks, so nothing finer is of use.
 
+use crate::newidle::NewidleRate;
 use crate::view::Idle;
 use placement::Topology;
 use placement::topology::{Domain, Level};
@@ -34,6 +35,7 @@ pub struct DomainState {
     failed: u32,
     max_newidle_cost_ns: u64,
     decayed_tick: u64,
+    newidle_rate: NewidleRate,
 }
 
 impl DomainState {
@@ -45,6 +47,7 @@ impl DomainState {
             failed: 0,
             max_newidle_cost_ns: 0,
             decayed_tick: 0,
+            newidle_rate: NewidleRate::new(),
         }
     }
 
@@ -118,6 +121,11 @@ impl DomainState {
         let failed = self.failed + u32::from(idle != Idle::Newly);
         idle != Idle::No && source.nr_runnable == 1 && is_squeezed
             || moves_tasks && failed > domain.level.cache_nice_tries() + 2
+    }
+
+    /// How often looking for work in this domain finds some.
+    pub fn newidle_rate(&mut self) -> &mut NewidleRate {
+        &mut self.newidle_rate
     }
 
     /// What looking for work in this domain takes at most, by experience.

@@ -17,9 +17,8 @@
 //! Nothing here reads a clock, takes a lock or moves a task. What is seen of other CPUs may be a
 //! moment old; the kernel looks again under the lock of the one queue it takes from.
 //!
-//! Left out, beside all that needs groups of tasks, NUMA or CPUs of different capacity: what a
-//! domain remembers of tasks that were pinned in the domain below (`group_imbalanced`), and
-//! the random part of proportional newidle balancing (`NI_RANDOM`).
+//! Left out: all that needs groups of tasks, NUMA or CPUs of different capacity; the term for the
+//! rate of calls that 7.2 adds to proportional newidle balancing (`NI_RATE`).
 //!
 //! Source: `kernel/sched/fair.c`, `sched_balance_rq()` and what it calls; "sched/fair: Rework
 //! load_balance()".
@@ -41,6 +40,6 @@ mod view;
 pub use busiest::{Busiest, Migration, find_busiest};
 pub use detach::{Candidate, Detach, Verdict};
 pub use domain::{DomainState, Outcome, should_balance};
-pub use newidle::{AvgIdle, MIGRATION_COST_NS};
+pub use newidle::{AvgIdle, MIGRATION_COST_NS, NewidleRate};
 pub use nohz::{may_kick, next_idle};
 pub use view::{CpuView, Idle};

@@ -19,6 +19,8 @@ pub enum Feature {
     WaWeight,
     /// It favours the waker's CPU in that.
     WaBias,
+    /// A CPU that runs dry looks for work in a domain as often as that finds some.
+    NiRandom,
     /// A short wakee of a short waker that is alone stays where it would go without a search.
     SisShort,
     /// Two short tasks that wake only each other share the waker's CPU.
@@ -33,12 +35,13 @@ pub enum Feature {
 
 impl Feature {
     /// Every feature, Linux's own before the proposals.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::TtwuQueue,
         Self::SisUtil,
         Self::WaIdle,
         Self::WaWeight,
         Self::WaBias,
+        Self::NiRandom,
         Self::SisShort,
         Self::SisCurrent,
         Self::TtwuQueueOnCpu,
@@ -54,6 +57,7 @@ impl Feature {
             Self::WaIdle => "WA_IDLE",
             Self::WaWeight => "WA_WEIGHT",
             Self::WaBias => "WA_BIAS",
+            Self::NiRandom => "NI_RANDOM",
             Self::SisShort => "SIS_SHORT",
             Self::SisCurrent => "SIS_CURRENT",
             Self::TtwuQueueOnCpu => "TTWU_QUEUE_ON_CPU",
@@ -79,6 +83,7 @@ impl Feature {
             Self::WaIdle => "an idle CPU decides between the waker's and the wakee's CPU",
             Self::WaWeight => "else the loads of the two decide",
             Self::WaBias => "the waker's CPU may be a little busier in that",
+            Self::NiRandom => "a CPU that runs dry looks for work as often as looking finds some",
             Self::SisShort => {
                 "a short wakee of a short waker that is alone is not spread to an idle CPU"
             }
@@ -97,7 +102,12 @@ impl Feature {
     pub const fn is_merged(self) -> bool {
         matches!(
             self,
-            Self::TtwuQueue | Self::SisUtil | Self::WaIdle | Self::WaWeight | Self::WaBias
+            Self::TtwuQueue
+                | Self::SisUtil
+                | Self::WaIdle
+                | Self::WaWeight
+                | Self::WaBias
+                | Self::NiRandom
         )
     }
 
@@ -114,14 +124,19 @@ impl Features {
     /// No feature at all.
     pub const NONE: Self = Self(0);
 
-    /// What a version has on: all that were merged are, from the oldest preset to the newest.
+    /// What a version has on: all that were merged by then.
     ///
     /// `TTWU_QUEUE_ON_CPU` is a switch of a proposal for something that every version does, so
     /// it is on everywhere.
-    pub fn of(_preset: Preset) -> Self {
+    pub fn of(preset: Preset) -> Self {
+        let is_on = |feature| match feature {
+            Feature::NiRandom => matches!(preset, Preset::V7_0 | Preset::V7_3),
+            Feature::TtwuQueueOnCpu => true,
+            feature => feature.is_merged(),
+        };
         Feature::ALL
             .into_iter()
-            .filter(|&feature| feature.is_merged() || feature == Feature::TtwuQueueOnCpu)
+            .filter(|&feature| is_on(feature))
             .fold(Self::NONE, |set, feature| set.with(feature, true))
     }
 
@@ -158,7 +173,7 @@ mod tests {
             assert_eq!(Features::NONE.with(feature, true).bits(), 1 << index);
             assert_eq!(eevdf::Feature::parse(feature.name()), None, "a name of its own");
         }
-        assert_eq!(Features::from_bits(u64::MAX).bits().count_ones(), 10);
+        assert_eq!(Features::from_bits(u64::MAX).bits().count_ones(), 11);
     }
 
     #[test]
@@ -166,6 +181,8 @@ mod tests {
         for preset in Preset::ALL {
             let on = Features::of(preset);
             assert!(!on.contains(Feature::SisCurrent) && !on.contains(Feature::TtwuQueueDelayed));
+            let is_new = matches!(preset, Preset::V7_0 | Preset::V7_3);
+            assert_eq!(on.contains(Feature::NiRandom), is_new);
             assert!(on.contains(Feature::TtwuQueue) && on.contains(Feature::TtwuQueueOnCpu));
         }
     }

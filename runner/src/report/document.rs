@@ -238,6 +238,9 @@ pub struct CpuDocument {
     /// Time in which it idled while a task that may run on it waited on another one.
     #[serde(default)]
     pub wasted_ns: u64,
+    /// The longest such time without a break.
+    #[serde(default)]
+    pub wasted_longest_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wakeup_counts: Option<WakeupsDocument>,
     /// Longest time with interrupts off, where it was measured.
@@ -509,6 +512,7 @@ impl CpuDocument {
             ipis: counters.ipis,
             balance: records.balance.into(),
             wasted_ns: records.balance.wasted_ns,
+            wasted_longest_ns: records.balance.wasted_longest_ns,
             wakeup_counts: (scenario.cpus > 1).then(|| WakeupsDocument::of([records])),
             irqsoff_ns: scenario.kernel_cost.then_some(counters.irqsoff_ns),
             tick_cost_ns: scenario.kernel_cost.then(|| Dist::from(records.tick_cost.histogram())),

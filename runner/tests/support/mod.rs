@@ -97,6 +97,7 @@ pub fn balance(cpu: u32) -> Record {
         pushes: 0,
         kicks: 0,
         wasted_ns: 0,
+        wasted_longest_ns: 0,
     })
 }
 

@@ -33,15 +33,19 @@ use crate::run;
 use ::balance::{AvgIdle, DomainState};
 use alloc::vec::Vec;
 use placement::{Topology, topology::Domain};
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 /// What a CPU keeps for balancing.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct State {
     /// Its domains, from the bottom up.
     domains: Vec<(Domain, DomainState)>,
     /// The first tick at which one of them may be due.
     next_tick: u64,
     avg_idle: AvgIdle,
+    /// Throws the dice of NI_RANDOM.
+    random: Xoshiro256PlusPlus,
     pub(crate) counters: Counters,
 }
 
@@ -54,7 +58,7 @@ pub(crate) struct Counters {
     pub(crate) failed: u64,
     /// Tasks pulled when it ran dry.
     pub(crate) newidle_pulls: u64,
-    /// Times it ran dry and found nothing.
+    /// Times it ran dry, looked, and found nothing.
     pub(crate) newidle_misses: u64,
     /// Running tasks that it asked others for.
     pub(crate) pushes: u64,
@@ -65,11 +69,20 @@ pub(crate) struct Counters {
 }
 
 impl State {
-    /// Of a CPU of that machine.
-    pub(crate) fn new(topology: &Topology, cpu: u32) -> Self {
+    /// Of a CPU of that machine; what it throws follows from the seed.
+    pub(crate) fn new(topology: &Topology, cpu: u32, seed: u64) -> Self {
         let domains = topology.domains(cpu as usize);
         let domains = domains.map(|domain| (domain, DomainState::new(&domain))).collect();
-        Self { domains, ..Self::default() }
+        // Tasks have the small numbers, for their arrivals.
+        let stream = u64::from(u32::MAX - cpu);
+        let mut mix = SplitMix64::seed_from_u64(seed ^ stream << 32);
+        Self {
+            domains,
+            next_tick: 0,
+            avg_idle: AvgIdle::new(),
+            random: Xoshiro256PlusPlus::seed_from_u64(mix.next_u64()),
+            counters: Counters::default(),
+        }
     }
 }
 

@@ -5,10 +5,13 @@ use super::tick_number;
 use crate::arch::clock;
 use crate::cpu::{self, Cpu};
 use crate::run;
+use crate::sched::domains;
 use crate::task::Moved;
-use ::balance::{Idle, Outcome};
+use ::balance::{Idle, NewidleRate, Outcome};
 use abi::Clock;
 use abi::trace::Event;
+use placement::Feature;
+use rand_core::RngCore;
 
 /// Looks in ever wider domains, while that is worth its time; returns whether there is work now.
 /// No lock held.
@@ -22,14 +25,24 @@ pub(in crate::sched) fn newidle(this: &Cpu) -> bool {
         this.trace.write(now, || Event::Balance { from: None, moved: 0 });
         return false;
     }
-    let mut spent_ns = 0;
+    let is_random = domains::linux().is_some_and(|linux| linux.rules.has(Feature::NiRandom));
+    let (mut spent_ns, mut has_looked) = (0, false);
     for level in 0.. {
-        let balance = this.balance.lock();
+        let mut balance = this.balance.lock();
         let Some((domain, mut state)) = balance.domains.get(level).copied() else { break };
         if !balance.avg_idle.affords(spent_ns + state.newidle_cost_ns()) {
             break;
         }
+        let weight = match is_random {
+            true => state.newidle_rate().weight(balance.random.next_u32() % NewidleRate::OF),
+            false => Some(1),
+        };
+        let Some(weight) = weight else {
+            balance.domains[level].1.newidle_rate().note(0);
+            continue;
+        };
         drop(balance);
+        has_looked = true;
         let begin_ns = cost_clock_ns();
         let pass = Pass { this, dest: this, idle: Idle::Newly, why: Moved::Newidle, now };
         let result = pass.run(&domain, &state);
@@ -38,6 +51,7 @@ pub(in crate::sched) fn newidle(this: &Cpu) -> bool {
         state.note_newidle_cost(cost_ns);
         state.decay_newidle_cost(tick_number(now), u64::from(run::config().hz));
         state.end(&domain, Idle::Newly, result.outcome);
+        state.newidle_rate().note(if result.moved > 0 { weight } else { 0 });
         let mut balance = this.balance.lock();
         balance.domains[level].1 = state;
         balance.counters.newidle_pulls += result.moved;
@@ -52,7 +66,7 @@ pub(in crate::sched) fn newidle(this: &Cpu) -> bool {
             return true;
         }
     }
-    this.balance.lock().counters.newidle_misses += 1;
+    this.balance.lock().counters.newidle_misses += u64::from(has_looked);
     this.trace.write(now, || Event::Balance { from: None, moved: 0 });
     false
 }
