@@ -6,7 +6,9 @@
 //!
 //! The deadline of a branch's entry is a separator, not always a deadline that is still there: nothing
 //! below the entry is earlier, nothing below its predecessor is later. That of the first entry of
-//! a branch means nothing, as it has no predecessor there, and is never compared.
+//! a branch means nothing, as it has no predecessor there, and is never compared. Above the leaves,
+//! lanes out of use hold the first separator there is, that of the second entry, so that a search can
+//! count all lanes and need not ask which are in use.
 
 use crate::node::NIL;
 use crate::time::{before, distance, earlier};
