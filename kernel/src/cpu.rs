@@ -30,6 +30,8 @@ static TOPOLOGY: Once<Topology> = Once::new();
 static WAITING: AtomicU32 = AtomicU32::new(0);
 /// No task, in [`Cpu::current`].
 const IDLE: u32 = u32::MAX;
+/// No IPI is on its way, in [`Cpu::asked_ns`].
+const NOT_ASKED: u64 = u64::MAX;
 
 /// One CPU.
 pub(crate) struct Cpu {
@@ -67,6 +69,8 @@ pub(crate) struct Cpu {
     current: AtomicU32,
     /// When the last wake-up that sent an IPI here happened, ns; under `rq`'s lock.
     wake_ns: AtomicU64,
+    /// The time of a wake-up whose IPI has not come yet; [`NOT_ASKED`] if there is none.
+    asked_ns: AtomicU64,
     /// When this CPU acts next, or acts; see [`Turn`].
     acts: AtomicU64,
     /// What its costs are that it has not paid yet.
@@ -164,6 +168,7 @@ impl Cpu {
             seen: Seen::default(),
             current: AtomicU32::new(IDLE),
             wake_ns: AtomicU64::new(0),
+            asked_ns: AtomicU64::new(NOT_ASKED),
             acts: AtomicU64::new(Turn::NEVER.0),
             debt: Debt::default(),
             lock_taken: LockTaken::default(),
@@ -230,11 +235,18 @@ impl Cpu {
     pub(crate) fn note_wake(&self, at_ns: u64) {
         // Relaxed: the IPI that follows orders it.
         self.wake_ns.fetch_max(at_ns, Ordering::Relaxed);
+        // SeqCst, as `acts`: it is there before this CPU's turn is over.
+        self.asked_ns.fetch_min(at_ns, Ordering::SeqCst);
         self.acts.fetch_min(Turn::waits(at_ns).0, Ordering::SeqCst);
         // SeqCst: either this sees that its run is over, or `retire` comes after the line above.
         if self.is_over.load(Ordering::SeqCst) {
             self.set_acts(u64::MAX);
         }
+    }
+
+    /// The IPI of a wake-up has come.
+    pub(crate) fn note_asked(&self) {
+        self.asked_ns.store(NOT_ASKED, Ordering::SeqCst);
     }
 
     /// This CPU's run is over: it acts no more, whoever wakes a task on it.
@@ -273,6 +285,9 @@ impl Cpu {
     /// Under the virtual clock CPUs act one at a time, in the order of event times, whatever the
     /// order in which QEMU executes them. Then no wake-up comes from another CPU's future.
     ///
+    /// Nor may an IPI be on its way here from somebody who acted before: a CPU may have been told so
+    /// while it was on its way to this question, with interrupts off.
+    ///
     /// From then on it acts, until it lets time pass: whatever else is due here at that time comes
     /// before what it makes others do, and a batch of wake-ups stays one.
     pub(crate) fn take_turn(&self, at_ns: u64) -> bool {
@@ -281,11 +296,17 @@ impl Cpu {
             return true;
         }
         self.set_acts(at_ns);
-        if self.is_turn(at_ns) {
-            self.acts.store(acting, Ordering::SeqCst);
-            return true;
+        if !self.is_turn(at_ns) {
+            return false;
         }
-        false
+        // Whoever acted at an earlier time has said so before it let time pass.
+        let asked_ns = self.asked_ns.load(Ordering::SeqCst);
+        if asked_ns <= at_ns {
+            self.acts.store(Turn::waits(asked_ns).0, Ordering::SeqCst);
+            return false;
+        }
+        self.acts.store(acting, Ordering::SeqCst);
+        true
     }
 
     fn is_turn(&self, at_ns: u64) -> bool {

@@ -66,13 +66,22 @@ pub(crate) fn start_ns() -> u64 {
     START_NS.load(Ordering::Acquire)
 }
 
+/// Under the virtual clock runs begin at a multiple of this, and what goes by the clock itself finds
+/// the same phase however long booting took: averages of load are of periods of 2^20 ns, and counts
+/// of wakees are halved once a second, which has passed by then. Nobody waits for it; time jumps.
+const PHASE_NS: u64 = 1 << 30;
+
 /// Puts all tasks on runqueues and starts the run on all CPUs a moment from now. On the boot
 /// CPU, interrupts off; it goes on in its idle loop.
 pub(crate) fn begin() {
     // Time to place every task, and for every CPU to take the interrupt below, one after another
     // under TCG.
     let margin_ns = 1_000_000 + 50_000 * cpu::all().len() as u64 + 2_000 * task::count() as u64;
-    let start_ns = clock::now_ns() + margin_ns;
+    let ready_ns = clock::now_ns() + margin_ns;
+    let start_ns = match config().clock {
+        Clock::Virtual => ready_ns.next_multiple_of(PHASE_NS),
+        Clock::Real => ready_ns,
+    };
     trace::begin(start_ns);
     place_tasks(start_ns);
     END_NS.store(start_ns + config().duration_ns, Ordering::Relaxed);

@@ -5,6 +5,21 @@
 //! something wants the CPU, handling stops with the last event of that time, so that it gets
 //! the CPU then and not when whatever else came due meanwhile; the rest fires again right away.
 //!
+//! What comes first at one nanosecond, under the virtual clock:
+//!
+//! 1. Of two CPUs the one with the lower number, with all that it does at that time: its events in the
+//!    order below, what its tasks do until they compute again, and its tick. What it makes another
+//!    CPU do at the same time comes after. If that CPU's number is lower and it is through with that
+//!    time, it acts a second time, and before what this one has left to do.
+//! 2. On one CPU what others asked for (their wake-ups came before, by rule 1), then sleepers, then the
+//!    end of the running task's computing with what the task does next, then the slice timer, then the
+//!    tick, so that whoever runs after that nanosecond has the tick. [`Event`] has all of them.
+//! 3. Sleepers of one time by the number of their task.
+//!
+//! Linux runs timers of one time in the order in which they were armed, and each CPU whenever its
+//! interrupt comes: a sleeper's timer is mostly older than the tick's, which is armed anew at each
+//! tick, so its order is mostly this one. Here it is always, or results would depend on history.
+//!
 //! In periodic mode the LAPIC makes the ticks by itself; everything else waits for the next one
 //! and happens at its time, as timers do in a kernel without high-resolution timers.
 //!
@@ -69,6 +84,7 @@ fn on_due(cpu: &'static Cpu) -> bool {
 /// Another CPU asked this one to look: a task was put on its queue, or the run is set, or over.
 pub(crate) fn on_reschedule() {
     let cpu = cpu::this();
+    cpu.note_asked();
     cpu.account.lock().ipis += 1;
     let is_set = cpu.local.with(|local| {
         if run::take_over(local) {
@@ -158,7 +174,11 @@ fn handle_due(cpu: &'static Cpu) -> Option<Handled> {
             // The task whose burst ended acts on it first. A periodic timer does not fire again
             // for what is left, so nothing may be.
             let stops = event == Event::BurstEnd || wants_cpu && local.timers.is_last_at(at_ns);
-            let is_more = local.timers.next_ns().is_some_and(|next_ns| next_ns <= read_ns);
+            // What is due later, though it is due, waits until this time has passed here: to ask
+            // for the turn at another time gives this one up, and with it the order of what
+            // other CPUs ask for.
+            let until_ns = if is_ordered(is_periodic) { at_ns } else { read_ns };
+            let is_more = local.timers.next_ns().is_some_and(|next_ns| next_ns <= until_ns);
             let is_done = stops && !is_periodic || !is_more;
             if is_done {
                 finish(local);
@@ -175,9 +195,8 @@ fn handle_due(cpu: &'static Cpu) -> Option<Handled> {
 }
 
 fn next(cpu: &Cpu, local: &mut Local, now_ns: u64, is_periodic: bool) -> Next {
-    // A periodic timer cannot fire again soon, so its CPUs do not wait for each other.
-    let is_ordered = run::config().clock == Clock::Virtual && !is_periodic;
-    if let Some(due_ns) = local.timers.next_ns().filter(|&at_ns| at_ns <= now_ns && is_ordered)
+    if is_ordered(is_periodic)
+        && let Some(due_ns) = local.timers.next_ns().filter(|&at_ns| at_ns <= now_ns)
         && !cpu.take_turn(due_ns)
     {
         return Next::NotYet;
@@ -188,6 +207,12 @@ fn next(cpu: &Cpu, local: &mut Local, now_ns: u64, is_periodic: bool) -> Next {
     let at_ns = local.timers.happens_ns(due_ns, now_ns);
     local.time.begin_event(at_ns);
     Next::Do { event, at_ns, now: local.time.now(), missed_ticks }
+}
+
+/// Whether CPUs act in the order of their events. A periodic timer cannot fire again soon, so its CPUs
+/// do not wait for each other.
+fn is_ordered(is_periodic: bool) -> bool {
+    run::config().clock == Clock::Virtual && !is_periodic
 }
 
 fn finish(local: &mut Local) {

@@ -13,6 +13,7 @@ mod exports;
 mod failures;
 mod fifo;
 mod mixes;
+mod order;
 mod placement;
 mod programs;
 mod real_clock;

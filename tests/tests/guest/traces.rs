@@ -24,7 +24,7 @@ fn traced(experiment: &Experiment, slots: Option<u32>) -> (TempDir, PathBuf, Exp
 }
 
 /// Runs it and reads what was recorded.
-fn record(experiment: &Experiment) -> (RunResult, Trace) {
+pub(super) fn record(experiment: &Experiment) -> (RunResult, Trace) {
     let (_folder, file, experiment) = traced(experiment, None);
     let result = run(&experiment);
     let trace = Trace::open(&file).unwrap_or_else(|error| panic!("{error}"));
