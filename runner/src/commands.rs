@@ -23,6 +23,8 @@ pub fn execute(cli: Cli) -> Result<u8, Error> {
     match cli.command.unwrap_or_else(|| Command::Slices(SlicesArgs::default())) {
         Command::Slices(arguments) => slices::execute(&arguments),
         Command::ExtraTick(arguments) => questions::extra_tick(&arguments),
+        Command::Wakeups(arguments) => questions::wakeups(&arguments),
+        Command::Overload(arguments) => questions::overload(&arguments),
         Command::Run(arguments) => run(&arguments),
         Command::Jitter(arguments) => jitter::execute(&arguments),
         Command::Report(arguments) => page::execute(&arguments),

@@ -61,3 +61,60 @@ fn an_unknown_test_is_refused() {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("did you mean hackbench?"), "{errors}");
 }
+
+/// The cells of an answer with their numbers in `column`, by the names that `key` gives them.
+fn normalized(answer: &Value, key: &str, column: &str) -> Vec<(String, f64)> {
+    let cells = answer["cells"].as_array().expect("a table").iter();
+    cells
+        .map(|cell| {
+            let name = cell[key].as_str().expect("a name").to_owned();
+            (name, cell[column]["normalized"].as_f64().expect("a number"))
+        })
+        .collect()
+}
+
+/// On the model of the machine on which all six kernels were measured they stand in the published
+/// order, and each step's cause is in its counter: the command says so itself.
+#[test]
+fn steps_of_wakeups_stand_in_the_published_order() {
+    let folder = tempfile::TempDir::new().expect("a folder");
+    let page = folder.path().join("page.html");
+    let answer =
+        ask(&["wakeups", "--model", "spr", "--report", page.to_str().expect("a plain name")]);
+    assert_eq!(answer["verdict"], "pass", "{:#}", answer["expectations"]);
+    let mut published = normalized(&answer, "step", "published");
+    let mut measured = normalized(&answer, "step", "measured");
+    assert_eq!(measured[0], ("6.9".to_owned(), 1.0));
+    for order in [&mut published, &mut measured] {
+        order.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    }
+    let names = |order: &[(String, f64)]| order.iter().map(|(name, _)| name.clone()).collect();
+    let [published, measured]: [Vec<String>; 2] = [names(&published), names(&measured)];
+    assert_eq!(published, measured);
+    let page = std::fs::read_to_string(page).expect("the page was written");
+    assert!(page.contains("remote wake-ups do to schbench?") && page.contains("+ DELAYED"));
+}
+
+/// A pair for each CPU is where it pays; with a CPU for each task there is no search to leave out,
+/// and with four tasks for each nobody is alone.
+#[test]
+fn overload_pays_where_each_pair_has_a_cpu() {
+    let answer = ask(&["overload", "--tests", "UDP_RR"]);
+    assert_eq!(answer["verdict"], "pass", "{:#}", answer["expectations"]);
+    let gains = normalized(&answer, "case", "measured");
+    let gain = |case: &str| {
+        let (_, ratio) = gains.iter().find(|(name, _)| name == case).expect("the load");
+        100.0 * (ratio - 1.0)
+    };
+    assert_eq!((gain("1x"), gain("8x")), (0.0, 0.0));
+    assert!(gain("4x") > 3.0, "{gains:?}");
+    assert!(gain("4x settled").abs() < 0.5, "{gains:?}");
+    let counted = |case: &str, how: &str| {
+        let cells = answer["cells"].as_array().expect("a table");
+        let cell = cells.iter().find(|cell| cell["case"] == case).expect("the load");
+        cell[how]["probes"].as_f64().expect("a count")
+    };
+    // Seven other CPUs and the wakee's own, at each of the two wake-ups of a transaction.
+    assert!(counted("4x", "counted_without") > 10.0);
+    assert!(counted("4x", "counted_with") < 0.1);
+}

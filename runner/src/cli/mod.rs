@@ -18,7 +18,7 @@ pub use common::{HostArgs, MachineArgs, TraceArgs};
 pub use compare::{CompareArgs, Statistic};
 pub use load::LoadArgs;
 pub use manual::{CompletionsArgs, ManArgs};
-pub use question::QuestionArgs;
+pub use question::{ExtraTickArgs, OverloadArgs, QuestionArgs, WakeupsArgs};
 pub use report::ReportArgs;
 pub use sweep::{MergeArgs, Shard, SweepArgs, TableArgs};
 pub(crate) use traces::ShowView;
@@ -81,7 +81,9 @@ impl Cli {
         let repeatable = match &mut cli.command {
             Some(Command::Run(run)) => Some(&mut run.command),
             Some(Command::Slices(slices)) => Some(&mut slices.command),
-            Some(Command::ExtraTick(question)) => Some(&mut question.command),
+            Some(Command::ExtraTick(extra_tick)) => Some(&mut extra_tick.question.command),
+            Some(Command::Wakeups(wakeups)) => Some(&mut wakeups.question.command),
+            Some(Command::Overload(overload)) => Some(&mut overload.question.command),
             _ => None,
         };
         if let (Some(words), Some((name, matches))) = (repeatable, matches.subcommand()) {
@@ -100,7 +102,13 @@ pub enum Command {
     Slices(SlicesArgs),
     /// Why do tasks get an extra tick, and what does a base slice of 0.70 ms instead of 0.75 ms
     /// change? Stints and benchmarks at HZ=250 and HZ=1000 on 8 CPUs
-    ExtraTick(QuestionArgs),
+    ExtraTick(ExtraTickArgs),
+    /// What did delayed dequeue, the fair deadline server and remote wake-ups do to schbench? Six
+    /// kernels from 6.9 to the last patch of the proposal, on models of the machines in the thread
+    Wakeups(WakeupsArgs),
+    /// Is waking a short task on the waker's CPU worth it, and why only at 4x overload? SIS_SHORT
+    /// against none of it for four benchmarks at 1x to 8x load
+    Overload(OverloadArgs),
     /// Run one scenario, an rt-app file, a built-in mix or made of the load flags, and report on
     /// every task and CPU
     Run(RunArgs),

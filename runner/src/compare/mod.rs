@@ -146,6 +146,11 @@ impl Comparison {
         Self { name: None, results, settings: Vec::new(), tests, left_out }
     }
 
+    /// That of columns which are each by their own first case.
+    pub(crate) fn of_columns(results: Vec<String>, test: Test) -> Self {
+        Self { name: None, results, settings: Vec::new(), tests: vec![test], left_out: Vec::new() }
+    }
+
     /// Adds a column of posted numbers, where the same cases were posted.
     pub(crate) fn beside(&mut self, name: &str, posted: &Self) {
         self.results.push(name.into());

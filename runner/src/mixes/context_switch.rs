@@ -3,7 +3,7 @@
 use super::{
     Built, Machine, Mix, check_tasks, linux,
     options::{length, seconds, time, within},
-    pairs::{Measured, Talk},
+    pairs::{Measured, Settle, Talk},
 };
 use crate::{
     error::Refusal,
@@ -27,6 +27,8 @@ pub(super) struct ContextSwitch {
     /// instruction a nanosecond]
     #[arg(long, value_name = "TIME", value_parser = time)]
     op_cost: Option<u64>,
+    #[command(flatten)]
+    settle: Settle,
 }
 
 impl Mix for ContextSwitch {
@@ -36,12 +38,14 @@ impl Mix for ContextSwitch {
     fn build(self, machine: &Machine, load: &mut Workload) -> Result<Built, Refusal> {
         check_tasks("-t", self.tasks, 2 * self.tasks)?;
         let duration_ns = length("-s", self.seconds, machine, DEFAULT_NS)?;
+        let settle = self.settle;
         let talk = Talk {
             names: ["ping", "pong"],
             request_bytes: 1,
             response_bytes: 1,
             work_ns: 0,
             op_cost_ns: self.op_cost.unwrap_or_else(linux::pipe_operation_ns),
+            settle_ns: settle.ns(),
             times: None,
         };
         let counters: Vec<u32> = (0..self.tasks).map(|_| load.shared.counter()).collect();
@@ -49,9 +53,15 @@ impl Mix for ContextSwitch {
             talk.add(load, pair, Measured { counter, latency: None });
         }
         let reading = Reading::Rates(counters.clone());
-        load.measure("round_trips_per_second", "1/s", Better::Higher, reading, 1.0);
-        Ok(Built::time(duration_ns, move |result| {
-            let seconds = result.records.total.elapsed_ns as f64 / 1e9;
+        load.measure(
+            "round_trips_per_second",
+            "1/s",
+            Better::Higher,
+            reading,
+            settle.share(duration_ns),
+        );
+        Ok(Built::time(settle.whole_ns(duration_ns), move |result| {
+            let seconds = settle.counted_s(&result.records);
             let count = |&counter: &u32| result.records.counters[counter as usize];
             let counts: Vec<u64> = counters.iter().map(count).collect();
             text(&counts, seconds)

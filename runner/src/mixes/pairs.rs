@@ -1,8 +1,13 @@
 //! Pairs of tasks that ask and answer, each through a pipe of its own.
 
-use super::{finish::Finish, options::PIPE_BYTES, sequence::Sequence};
-use crate::workload::Workload;
+use super::{
+    finish::Finish,
+    options::{PIPE_BYTES, time},
+    sequence::Sequence,
+};
+use crate::{records::Records, workload::Workload};
 use abi::{Op, program::Since};
+use clap::Args;
 
 /// How a pair talks.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +20,42 @@ pub(super) struct Talk {
     pub(super) work_ns: u64,
     /// What a write or a read costs, ns.
     pub(super) op_cost_ns: u64,
+    /// When the exchanges that count begin, by the time of the run, ns; until then all compute, after
+    /// one exchange that lets each know its partner.
+    pub(super) settle_ns: u64,
     /// Both end after so many; without it they go on.
     pub(super) times: Option<(u64, Finish)>,
+}
+
+/// Option of mixes whose pairs talk for a time: what comes before that.
+#[derive(Args, Clone, Copy, Debug)]
+pub(super) struct Settle {
+    /// Begin with one exchange of each pair and so long of computing, which do not count, so that
+    /// averages of load have settled, and a task has woken nobody else for so long
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = time)]
+    settle: u64,
+}
+
+impl Settle {
+    /// When exchanges begin to count, by the time of the run, ns.
+    pub(super) fn ns(self) -> u64 {
+        self.settle
+    }
+
+    /// The length of a run in which they count for so long, ns.
+    pub(super) fn whole_ns(self, counts_ns: u64) -> u64 {
+        counts_ns.saturating_add(self.settle)
+    }
+
+    /// By what a rate over the whole of that run is to be divided.
+    pub(super) fn share(self, counts_ns: u64) -> f64 {
+        counts_ns as f64 / self.whole_ns(counts_ns) as f64
+    }
+
+    /// For how long they counted in a run, seconds.
+    pub(super) fn counted_s(self, records: &Records) -> f64 {
+        records.total.elapsed_ns.saturating_sub(self.settle) as f64 / 1e9
+    }
 }
 
 /// What is measured of a pair.
@@ -37,27 +76,39 @@ impl Talk {
         let mark = measured.latency.map(|histogram| (load.shared.mark(), histogram));
         let (request, response) = (self.request_bytes, self.response_bytes);
 
-        let client = self.program(|body| {
+        let ask = |body: &mut Sequence| {
+            body.call(Op::PipeWrite { pipe: there, bytes: request });
+            body.call(Op::PipeRead { pipe: back, bytes: response });
+        };
+        let answer = |body: &mut Sequence| {
+            body.call(Op::PipeRead { pipe: there, bytes: request });
+            body.run(self.work_ns).call(Op::PipeWrite { pipe: back, bytes: response });
+        };
+        let client = self.program(ask, |body| {
             if let Some((mark, _)) = mark {
                 body.then(Op::Mark(mark));
             }
-            body.call(Op::PipeWrite { pipe: there, bytes: request });
-            body.call(Op::PipeRead { pipe: back, bytes: response });
+            ask(body);
             if let Some((mark, histogram)) = mark {
                 body.then(Op::Measure { since: Since::Mark(mark), histogram });
             }
             body.then(Op::Count { counter: measured.counter, by: 1 });
         });
-        let server = self.program(|body| {
-            body.call(Op::PipeRead { pipe: there, bytes: request });
-            body.run(self.work_ns).call(Op::PipeWrite { pipe: back, bytes: response });
-        });
+        let server = self.program(answer, answer);
         load.add(asks, client);
         load.add(answers, server);
     }
 
-    fn program(&self, body: impl FnOnce(&mut Sequence)) -> Vec<Op> {
+    fn program(
+        &self,
+        first: impl FnOnce(&mut Sequence),
+        body: impl FnOnce(&mut Sequence),
+    ) -> Vec<Op> {
         let mut program = Sequence::new(self.op_cost_ns);
+        if self.settle_ns > 0 {
+            first(&mut program);
+            program.then(Op::RunUntil(self.settle_ns));
+        }
         match self.times {
             Some((times, finish)) => program.times(times, body).then(finish.note()),
             None => program.forever(body),
@@ -79,6 +130,7 @@ mod tests {
             response_bytes: 9,
             work_ns: 50,
             op_cost_ns: 5,
+            settle_ns: 0,
             times: None,
         };
         let counter = load.shared.counter();
@@ -95,5 +147,17 @@ mod tests {
             Op::Jump(0),
         ];
         assert_eq!(load.tasks()[1].program, expected);
+        Talk { settle_ns: 70, ..talk }.add(&mut load, 4, Measured { counter, latency: None });
+        let begin = [
+            Op::Run(5),
+            Op::PipeRead { pipe: 2, bytes: 1 },
+            Op::Run(55),
+            Op::PipeWrite { pipe: 3, bytes: 9 },
+            Op::RunUntil(70),
+            Op::Run(5),
+            Op::PipeRead { pipe: 2, bytes: 1 },
+        ];
+        assert_eq!(load.tasks()[3].program[..7], begin);
+        assert_eq!(load.tasks()[3].program.last(), Some(&Op::Jump(5)));
     }
 }

@@ -49,6 +49,7 @@ impl Mix for Pipe {
             response_bytes: BYTES,
             work_ns: 0,
             op_cost_ns,
+            settle_ns: 0,
             times: Some((loops, finish)),
         };
         let counter = load.shared.counter();

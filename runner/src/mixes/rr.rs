@@ -3,7 +3,7 @@
 use super::{
     Built, Machine, Mix, check_tasks, linux,
     options::{length, seconds, sizes, time, within},
-    pairs::{Measured, Talk},
+    pairs::{Measured, Settle, Talk},
 };
 use crate::{
     error::Refusal,
@@ -34,6 +34,8 @@ pub(super) struct Rr {
     /// read, at an instruction a nanosecond; a network stack takes more]
     #[arg(long, value_name = "TIME", value_parser = time)]
     op_cost: Option<u64>,
+    #[command(flatten)]
+    settle: Settle,
 }
 
 /// netperf's names.
@@ -51,7 +53,7 @@ impl Mix for Rr {
     const ABOUT: &'static str = "pairs exchange requests and responses (netperf TCP_RR, UDP_RR)";
 
     fn build(self, machine: &Machine, load: &mut Workload) -> Result<Built, Refusal> {
-        let Self { test, sizes, pairs, .. } = self;
+        let Self { test, sizes, pairs, settle, .. } = self;
         check_tasks("-n", pairs, 2 * pairs)?;
         let duration_ns = length("-l", self.length, machine, DEFAULT_NS)?;
         let talk = Talk {
@@ -60,6 +62,7 @@ impl Mix for Rr {
             response_bytes: sizes.1,
             work_ns: 0,
             op_cost_ns: self.op_cost.unwrap_or_else(linux::pipe_operation_ns),
+            settle_ns: settle.ns(),
             times: None,
         };
         let latency = load.shared.histogram();
@@ -68,14 +71,20 @@ impl Mix for Rr {
             talk.add(load, pair, Measured { counter, latency: Some(latency) });
         }
         let reading = Reading::Rates(counters.clone());
-        load.measure("transactions_per_second", "1/s", Better::Higher, reading, 1.0);
+        load.measure(
+            "transactions_per_second",
+            "1/s",
+            Better::Higher,
+            reading,
+            settle.share(duration_ns),
+        );
         for (name, stat) in [("latency_p50", Stat::P50), ("latency_p99", Stat::P99)] {
             load.measure(name, "us", Better::Lower, Reading::Histogram(latency, stat), 1e3);
         }
-        Ok(Built::time(duration_ns, move |result| {
+        Ok(Built::time(settle.whole_ns(duration_ns), move |result| {
             let count = |&counter: &u32| result.records.counters[counter as usize];
             let counts: Vec<u64> = counters.iter().map(count).collect();
-            text(test, sizes, result.records.total.elapsed_ns as f64 / 1e9, &counts)
+            text(test, sizes, settle.counted_s(&result.records), &counts)
         }))
     }
 }

@@ -5,7 +5,7 @@ use super::{
     format::general,
     linux,
     options::{length, seconds, sizes, time, within},
-    pairs::{Measured, Talk},
+    pairs::{Measured, Settle, Talk},
 };
 use crate::{
     error::Refusal,
@@ -36,6 +36,8 @@ pub(super) struct Tbench {
     /// read, at an instruction a nanosecond; a network stack takes more]
     #[arg(long, value_name = "TIME", value_parser = time)]
     op_cost: Option<u64>,
+    #[command(flatten)]
+    settle: Settle,
 }
 
 impl Mix for Tbench {
@@ -44,7 +46,7 @@ impl Mix for Tbench {
         "clients talk to server threads (dbench's tbench, without its trace)";
 
     fn build(self, machine: &Machine, load: &mut Workload) -> Result<Built, Refusal> {
-        let Self { clients, sizes, .. } = self;
+        let Self { clients, sizes, settle, .. } = self;
         check_tasks("CLIENTS", clients, 2 * clients)?;
         let duration_ns = length("-t", self.timelimit, machine, DEFAULT_NS)?;
         let talk = Talk {
@@ -53,6 +55,7 @@ impl Mix for Tbench {
             response_bytes: sizes.1,
             work_ns: self.work,
             op_cost_ns: self.op_cost.unwrap_or_else(linux::pipe_operation_ns),
+            settle_ns: settle.ns(),
             times: None,
         };
         let (counter, latency) = (load.shared.counter(), load.shared.histogram());
@@ -61,15 +64,16 @@ impl Mix for Tbench {
         }
         let bytes = f64::from(sizes.0) + f64::from(sizes.1);
         let rate = Reading::Rate(counter);
-        load.measure("throughput", "MB/s", Better::Higher, rate.clone(), 1e6 / bytes);
-        load.measure("transactions_per_second", "1/s", Better::Higher, rate, 1.0);
+        let share = settle.share(duration_ns);
+        load.measure("throughput", "MB/s", Better::Higher, rate.clone(), share * 1e6 / bytes);
+        load.measure("transactions_per_second", "1/s", Better::Higher, rate, share);
         let longest = Reading::Histogram(latency, Stat::Max);
         load.measure("max_latency", "ms", Better::Lower, longest, 1e6);
-        Ok(Built::time(duration_ns, move |result| {
+        Ok(Built::time(settle.whole_ns(duration_ns), move |result| {
             let records = &result.records;
             let transactions = records.counters[counter as usize];
             let longest_ns = records.histograms[latency as usize].histogram().moments().max;
-            let seconds = records.total.elapsed_ns as f64 / 1e9;
+            let seconds = settle.counted_s(records);
             text(clients, bytes, transactions, seconds, longest_ns)
         }))
     }

@@ -167,7 +167,8 @@ pub(super) fn cells(name: &str, comparison: &Comparison) -> Vec<Value> {
     cells
 }
 
-fn numbers(sample: &Sample) -> Value {
+/// The numbers of a sample, as `--json` has them.
+pub(super) fn numbers(sample: &Sample) -> Value {
     json!({
         "value": sample.value,
         "cv_pct": sample.cv_pct.map(|pct| decimals(pct, 3)),

@@ -1,12 +1,13 @@
 //! A benchmark at one size: a mix with its options, and the figures it is run for.
 
+use super::counts::Counted;
 use crate::{
     cli::{Statistic, unknown},
     config::Config,
     error::{Error, Refusal},
     experiment::{Experiment, Host, RunResult},
     mixes::{self, Machine},
-    workload::Better,
+    workload::{Better, Metric},
 };
 
 /// In place of the name of a test: no test at all.
@@ -20,10 +21,23 @@ pub(super) struct Bench {
     pub(super) options: Vec<String>,
     /// The size, as tables name it.
     pub(super) case: String,
+    /// What is counted beside.
+    pub(super) counting: Option<Counting>,
     /// What is read off.
     pub(super) readings: &'static [Reading],
     /// What wakes up beside it.
     pub(super) noise: Option<Noise>,
+}
+
+/// What is counted for each piece of work.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counting {
+    /// The pieces of work by the second, by the mix's own name for them.
+    pub(super) rate: &'static str,
+    /// So many CPUs, from the first on, are also counted by themselves.
+    pub(super) first_cpus: usize,
+    /// What the mix was told to do before pieces of work count, ns.
+    pub(super) settle_ns: u64,
 }
 
 /// A figure of a benchmark under the name that tables give it.
@@ -88,12 +102,25 @@ impl Bench {
     pub(super) fn read(&self, result: &RunResult) -> Vec<(Option<f64>, Better)> {
         let metrics = result.metrics();
         let value = |reading: &Reading| {
-            let metric = metrics.iter().find(|metric| metric.name == reading.metric);
-            let metric = metric.expect("a bench names metrics that its mix has");
+            let metric = find(&metrics, reading.metric);
             (metric.value, metric.better)
         };
         self.readings.iter().map(value).collect()
     }
+
+    /// What CPUs counted for each piece of work; nothing where none was done.
+    pub(super) fn count(&self, result: &RunResult) -> Option<Counted> {
+        let Counting { rate, first_cpus, settle_ns } = self.counting?;
+        let by_second = find(&result.metrics(), rate).value?;
+        let counted_ns = result.records.total.elapsed_ns.saturating_sub(settle_ns);
+        let work = by_second * counted_ns as f64 / 1e9;
+        Counted::of(&result.records, first_cpus, work)
+    }
+}
+
+fn find<'a>(metrics: &'a [Metric], name: &str) -> &'a Metric {
+    let metric = metrics.iter().find(|metric| metric.name == name);
+    metric.expect("a bench names metrics that its mix has")
 }
 
 #[cfg(test)]
@@ -112,6 +139,7 @@ mod tests {
             mix: "tbench",
             options: Vec::new(),
             case: case.into(),
+            counting: None,
             readings: READINGS,
             noise: None,
         };

@@ -1,6 +1,6 @@
 //! Every benchmark on every machine with every seed, and the figures that come of it.
 
-use super::{bench::Bench, losses::Losses};
+use super::{bench::Bench, counts::Counted, losses::Losses};
 use crate::{
     batch,
     config::Config,
@@ -34,6 +34,8 @@ pub(super) struct Matrix<'a> {
 struct Run {
     /// By the bench's readings.
     readings: Vec<(Option<f64>, Better)>,
+    /// By the piece of work.
+    counted: Option<Counted>,
     passed: bool,
     guest_ns: u64,
 }
@@ -102,6 +104,11 @@ impl<'a> Matrix<'a> {
         figures
     }
 
+    /// What CPUs counted for each piece of work of a bench on a machine.
+    pub(super) fn counted(&self, variant: usize, bench: usize) -> Option<Counted> {
+        Counted::mean(self.runs_of(variant, bench).filter_map(|run| run.counted))
+    }
+
     fn runs_of(&self, variant: usize, bench: usize) -> impl Iterator<Item = &Run> {
         let first = (variant * self.benches.len() + bench) * self.seeds;
         self.runs[first..first + self.seeds].iter().flatten()
@@ -130,6 +137,7 @@ impl Run {
     fn new(bench: &Bench, result: &RunResult) -> Self {
         Self {
             readings: bench.read(result),
+            counted: bench.count(result),
             passed: result.judge().verdict == Verdict::Pass,
             guest_ns: result.records.total.elapsed_ns,
         }

@@ -8,9 +8,14 @@
 
 mod answer;
 mod bench;
+mod counts;
 mod extra_tick;
 mod losses;
 mod matrix;
+mod overload;
+mod wakeups;
 
 pub(crate) use extra_tick::execute as extra_tick;
 pub(crate) use losses::Losses;
+pub(crate) use overload::execute as overload;
+pub(crate) use wakeups::execute as wakeups;

@@ -89,6 +89,7 @@ pub(super) fn benches() -> Vec<Bench> {
         mix,
         options: options.to_vec(),
         case,
+        counting: None,
         readings,
         noise: Some(NOISE),
     };

@@ -20,7 +20,7 @@ use super::{
     bench,
     matrix::Matrix,
 };
-use crate::{cli::QuestionArgs, config::Config, error::Error};
+use crate::{cli::ExtraTickArgs, config::Config, error::Error};
 use eevdf::Preset;
 use std::time::Instant;
 
@@ -36,14 +36,14 @@ const NEW_NS: u64 = 2_800_000;
 ///
 /// # Errors
 /// What keeps everything from running, or an interrupt.
-pub(crate) fn execute(arguments: &QuestionArgs) -> Result<u8, Error> {
-    let sinks = Sinks::prepare(arguments)?;
-    let host = arguments.host.host();
+pub(crate) fn execute(arguments: &ExtraTickArgs) -> Result<u8, Error> {
+    let sinks = Sinks::prepare(&arguments.question)?;
+    let host = arguments.question.host.host();
     let start = Instant::now();
     let variants = benches::variants();
     let benches = bench::select(benches::benches(), &arguments.tests)?;
     let stints = stints::measure(&host)?;
-    let matrix = Matrix::run("benchmarks", &variants, &benches, arguments.repeat, &host)?;
+    let matrix = Matrix::run("benchmarks", &variants, &benches, arguments.question.repeat, &host)?;
     let comparisons = benches::compare(&matrix);
     let mut cells: Vec<_> = stints.cells.iter().map(stints::Cell::document).collect();
     let mut tables = stints.table();
@@ -62,7 +62,7 @@ pub(crate) fn execute(arguments: &QuestionArgs) -> Result<u8, Error> {
         guest_ns: stints.guest_ns + matrix.guest_ns(),
         losses: matrix.losses,
     };
-    answer.tell(arguments, sinks, start)
+    answer.tell(&arguments.question, sinks, start)
 }
 
 /// A machine with this tick rate and base slice.
