@@ -5,6 +5,7 @@ use crate::arch::{exit, serial};
 use crate::cpu::{self, Cpu};
 use crate::machine;
 use crate::run;
+use crate::sched::Passes;
 use crate::task::{self, Moved, Task};
 use crate::trace;
 use crate::waste;
@@ -86,6 +87,9 @@ fn send_cpu(cpu: &Cpu, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
         switches: rq.switches,
         ipis: account.ipis,
         irqsoff_ns: account.irqsoff_ns,
+        goes_idle: rq.goes_idle,
+        yields: rq.yields,
+        run_delay_ns: rq.run_delay_ns,
     }))?;
     send(Record::Wakeups(account.wakeups))?;
     send_histogram(Measure::TickInterval, cpu.id, &account.tick_interval, send)?;
@@ -94,7 +98,8 @@ fn send_cpu(cpu: &Cpu, sums: &mut Sums, send: Send<'_>) -> fmt::Result {
 }
 
 fn send_balance(cpu: &Cpu, send: Send<'_>) -> fmt::Result {
-    let counters = cpu.balance.lock().counters;
+    let state = cpu.balance.lock();
+    let counters = state.counters;
     let wasted = waste::of_cpu(cpu.id);
     send(Record::Balance(record::Balance {
         cpu: cpu.id,
@@ -106,7 +111,13 @@ fn send_balance(cpu: &Cpu, send: Send<'_>) -> fmt::Result {
         kicks: counters.kicks,
         wasted_ns: wasted.total_ns,
         wasted_longest_ns: wasted.longest_ns,
-    }))
+    }))?;
+    for (domain, passes) in (0..).zip(state.passes()) {
+        if passes != Passes::default() {
+            send(Record::Domain(passes.record(cpu.id, domain)))?;
+        }
+    }
+    Ok(())
 }
 
 fn moves(by: &[u64; Moved::ALL.len()]) -> record::Moves {

@@ -3,7 +3,7 @@
 use crate::{
     cli::{BootArgs, Cli, Command, RunArgs, SlicesArgs, manual},
     compare, doctor,
-    error::{EXIT_EXPECTATION, EXIT_USAGE, Error, SetupError},
+    error::{EXIT_EXPECTATION, EXIT_USAGE, Error, Refusal, SetupError},
     expect::Verdict,
     experiment::{Experiment, RunResult},
     jitter, listing,
@@ -65,6 +65,7 @@ fn run(arguments: &RunArgs) -> Result<u8, Error> {
     let experiment = arguments.experiment(mix.as_ref())?;
     let output = Output {
         json: arguments.json.as_deref(),
+        schedstat: arguments.schedstat.as_deref(),
         page: arguments.report.as_deref(),
         trace: arguments.trace.trace.as_deref(),
         mix,
@@ -85,13 +86,22 @@ fn boot(arguments: &BootArgs) -> Result<u8, Error> {
     let json = arguments.run.json.as_deref();
     run_and_report(
         &experiment,
-        &Output { json, page: None, trace: None, mix: None, times: 1, command: &[] },
+        &Output {
+            json,
+            schedstat: None,
+            page: None,
+            trace: None,
+            mix: None,
+            times: 1,
+            command: &[],
+        },
     )
 }
 
 /// What is made of a run.
 struct Output<'a> {
     json: Option<&'a Path>,
+    schedstat: Option<&'a Path>,
     page: Option<&'a Path>,
     /// What was recorded beside.
     trace: Option<&'a Path>,
@@ -105,6 +115,11 @@ struct Output<'a> {
 fn run_and_report(experiment: &Experiment, output: &Output<'_>) -> Result<u8, Error> {
     experiment.plan()?;
     let sink = JsonSink::prepare(output.json)?;
+    let schedstat = Sink::prepare("--schedstat", output.schedstat)?;
+    if sink.is_stdout() && schedstat.is_stdout() {
+        let reason = "--json has it already; name a file for one of the two";
+        return Err(Refusal::new("--schedstat", "-", reason).into());
+    }
     let page = output.page.map(|path| Sink::prepare("--report", Some(path))).transpose()?;
     let repeat::Finished { results, error } = repeat::run(experiment, output.times)?;
     // What finished is worth having, whatever ended the rest.
@@ -112,8 +127,9 @@ fn run_and_report(experiment: &Experiment, output: &Output<'_>) -> Result<u8, Er
         (repeat::document(&results, output.times), results.first())
     {
         document.command = output.command.to_vec();
-        let to_stderr = sink.is_stdout();
+        let to_stderr = sink.is_stdout() || schedstat.is_stdout();
         sink.write(&document)?;
+        schedstat.write(report::schedstat(&document).as_bytes())?;
         if let Some(page) = page {
             let trace = output.trace.filter(|_| output.times == 1);
             page.write(page::of_run(&document, trace)?.as_bytes())?;

@@ -320,6 +320,9 @@ mod tests {
             switches: 0,
             ipis: 0,
             irqsoff_ns: 0,
+            goes_idle: 0,
+            yields: 0,
+            run_delay_ns: 0,
         };
         assert!(ticks(&[&cpu(9)], 1000, 10_000_000).ok);
         assert!(!ticks(&[&cpu(8)], 1000, 10_000_000).ok);

@@ -8,8 +8,8 @@ use abi::{
     Histogram,
     histogram::Moments,
     record::{
-        Balance, Candidate, Cpu, Held, Machine, Measure, Moves, Pick, Record, Task, Total, Wait,
-        Wakeups,
+        Balance, Candidate, Cpu, Domain, Held, Machine, Measure, Moves, Pick, Record, Task, Total,
+        Wait, Wakeups,
     },
 };
 
@@ -102,6 +102,8 @@ pub struct CpuRecords {
     pub counters: Cpu,
     /// What it did to even out load.
     pub balance: Balance,
+    /// The same by scheduling domain, of those in which it did anything.
+    pub domains: Vec<Domain>,
     /// The wake-ups it made.
     pub wakeups: Wakeups,
     /// From tick to tick, ns.
@@ -242,6 +244,7 @@ pub(crate) struct Collector {
     cpus: Vec<Slot<Cpu, { CPU_MEASURES.len() }>>,
     balances: Vec<Slot<Balance, 0>>,
     wakeups: Vec<Option<Wakeups>>,
+    domains: Vec<Vec<Domain>>,
     tasks: Vec<Slot<Task, { TASK_MEASURES.len() }>>,
     counters: Vec<Option<u64>>,
     histograms: Vec<Distribution>,
@@ -259,6 +262,7 @@ impl Collector {
             cpus: Slot::empty(shape.cpus),
             balances: Slot::empty(shape.cpus),
             wakeups: vec![None; shape.cpus],
+            domains: vec![Vec::new(); shape.cpus],
             tasks: Slot::empty(shape.tasks),
             counters: vec![None; shape.counters],
             histograms: vec![Distribution::default(); shape.histograms],
@@ -277,6 +281,14 @@ impl Collector {
             Record::Moves(moves) => only_one(&mut self.moves, "moves", moves),
             Record::Balance(balance) => {
                 Slot::put(&mut self.balances, "balance", balance.cpu, balance)
+            }
+            Record::Domain(domain) => {
+                let domains = find(&mut self.domains, "domain", domain.cpu)?;
+                if domains.iter().any(|known| known.domain == domain.domain) {
+                    return Err(CollectError::Twice { kind: "domain", number: domain.domain });
+                }
+                domains.push(domain);
+                Ok(())
             }
             Record::Cpu(cpu) => Slot::put(&mut self.cpus, "cpu", cpu.cpu, cpu),
             Record::Wakeups(wakeups) => {
@@ -354,8 +366,9 @@ impl Collector {
         let total = self.total.ok_or(CollectError::MissingOnly("total"))?;
         let moves = self.moves.ok_or(CollectError::MissingOnly("moves"))?;
         let mut cpus = Vec::with_capacity(self.cpus.len());
-        let slots = self.cpus.into_iter().zip(self.balances).zip(self.wakeups).enumerate();
-        for (number, ((slot, balance), wakeups)) in slots {
+        let counted = self.wakeups.into_iter().zip(self.domains);
+        let slots = self.cpus.into_iter().zip(self.balances).zip(counted).enumerate();
+        for (number, ((slot, balance), (wakeups, domains))) in slots {
             let (counters, measures) = slot.finish("cpu", number)?;
             let wakeups = wakeups.ok_or(CollectError::Missing { kind: "wakeups", number })?;
             check_buckets(CPU_MEASURES, &measures, counters.cpu)?;
@@ -364,6 +377,7 @@ impl Collector {
             cpus.push(CpuRecords {
                 counters,
                 balance,
+                domains,
                 wakeups,
                 tick_interval,
                 tick_cost,

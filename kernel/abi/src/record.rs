@@ -292,6 +292,46 @@ records! {
         ipis: u64,
         /// Longest time with interrupts off, ns; 0 where it was not measured.
         irqsoff_ns: u64,
+        /// Switches to the idle loop.
+        goes_idle: u64,
+        /// Times a task yielded here.
+        yields: u64,
+        /// Time that tasks wanted to run and waited before they got this CPU, ns.
+        run_delay_ns: u64,
+    }
+
+    /// Passes of load balancing over one domain of a CPU, for that CPU; only where there were any.
+    "domain" => Domain {
+        /// Logical number.
+        cpu: u32,
+        /// Which of its domains, counted from the bottom up.
+        domain: u32,
+        /// Passes while it was busy.
+        busy: u64,
+        /// Those that found nothing to even out, or left it to another CPU.
+        busy_balanced: u64,
+        /// Those that found an imbalance and could move nothing.
+        busy_failed: u64,
+        /// Tasks that they moved.
+        busy_gained: u64,
+        /// The same while it was idle.
+        idle: u64,
+        /// As above.
+        idle_balanced: u64,
+        /// As above.
+        idle_failed: u64,
+        /// As above.
+        idle_gained: u64,
+        /// The same when it ran dry.
+        newly_idle: u64,
+        /// As above.
+        newly_idle_balanced: u64,
+        /// As above.
+        newly_idle_failed: u64,
+        /// As above.
+        newly_idle_gained: u64,
+        /// Running tasks that other CPUs were asked to push here.
+        pushes: u64,
     }
 
     /// What one CPU did to even out load.

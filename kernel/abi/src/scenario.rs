@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 const MAGIC: [u8; 8] = *b"SLICELAB";
 /// Version of the scenario's encoding and of the records; both sides must agree.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 const HEADER_LEN: usize = 20;
 static CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 

@@ -45,7 +45,7 @@ pub(crate) mod ttwu_queue;
 pub(crate) mod wakeup;
 
 pub(crate) use audit::check_places;
-pub(crate) use balance::{NOBODY, State as BalanceState, on_kick};
+pub(crate) use balance::{NOBODY, Passes, State as BalanceState, on_kick};
 pub(crate) use change::{set_affinity, set_nice, set_policy, set_slice};
 pub(crate) use class::RealTime;
 pub(crate) use fork::spawn;

@@ -60,6 +60,12 @@ pub(crate) struct Rq {
     /// Finished stints on this CPU, together.
     pub(crate) busy_ns: u64,
     pub(crate) switches: u64,
+    /// Those to the idle loop.
+    pub(crate) goes_idle: u64,
+    /// Times a task yielded here.
+    pub(crate) yields: u64,
+    /// How long those that got this CPU had waited for one, together.
+    pub(crate) run_delay_ns: u64,
     /// Decisions that are to be explained.
     pub(crate) decisions: Option<Decisions>,
 }
@@ -85,6 +91,9 @@ impl Rq {
             stint: Stint::default(),
             busy_ns: 0,
             switches: 0,
+            goes_idle: 0,
+            yields: 0,
+            run_delay_ns: 0,
             decisions,
         }
     }

@@ -140,7 +140,11 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
     let mut into = None;
     if let Some(to) = to {
         let lag_ns = rq.fair.lag(EntityId(to.id)).unwrap_or(0);
-        let last = to.account.lock_masked().begin_stint(now, cpu.id, to.moved_by(), lag_ns);
+        let mut account = to.account.lock_masked();
+        let waited_ns = account.run_delay_ns;
+        let last = account.begin_stint(now, cpu.id, to.moved_by(), lag_ns);
+        rq.run_delay_ns += account.run_delay_ns - waited_ns;
+        drop(account);
         if let Some(last) = last {
             cpu.owe_cold_caches(last);
         }
@@ -151,6 +155,7 @@ fn schedule_holding(leave: Leave, wait: Option<IrqLockGuard<'_, Wait, ThisCpu>>)
         Event::Switch { prev: out, next: into, nr_running }
     });
     rq.switches += 1;
+    rq.goes_idle += u64::from(next.is_none());
     cpu.set_current(next);
     rq.publish(cpu);
     if let (None, Some(linux)) = (next, domains::linux()) {
@@ -197,6 +202,7 @@ fn leave_queue(cpu: &Cpu, rq: &mut Rq, task: &Task, leave: Leave) -> Left {
     let why = match leave {
         Leave::Preempted => None,
         Leave::Yields => {
+            rq.yields += 1;
             rq.yield_curr();
             None
         }

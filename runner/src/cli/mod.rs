@@ -260,6 +260,10 @@ pub struct RunArgs {
     /// Also write the result document (`-`: to stdout)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
+    /// Also write what was counted as Linux's /proc/schedstat has it, version 17 (`-`: to stdout);
+    /// see docs/schedstat.md
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub schedstat: Option<PathBuf>,
     /// What else to keep.
     #[command(flatten)]
     pub trace: TraceArgs,

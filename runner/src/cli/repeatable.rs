@@ -8,8 +8,18 @@ use super::MachineArgs;
 use clap::{Arg, ArgMatches, Args, Command, parser::ValueSource};
 
 /// Flags that change no result.
-pub(crate) const OUTPUT: [&str; 9] =
-    ["json", "trace", "trace_buffer", "report", "verbose", "quiet", "timeout", "gdb", "qemu"];
+pub(crate) const OUTPUT: [&str; 10] = [
+    "json",
+    "schedstat",
+    "trace",
+    "trace_buffer",
+    "report",
+    "verbose",
+    "quiet",
+    "timeout",
+    "gdb",
+    "qemu",
+];
 
 /// The words of a subcommand as it was given, from its name on.
 pub(super) fn words(definition: &Command, matches: &ArgMatches) -> Vec<String> {

@@ -233,8 +233,19 @@ pub struct CpuDocument {
     pub irq_ns: u64,
     pub switches: u64,
     pub ipis: u64,
+    /// Switches to the idle loop.
+    #[serde(default)]
+    pub goes_idle: u64,
+    #[serde(default)]
+    pub yields: u64,
+    /// Time that tasks waited before they got this CPU.
+    #[serde(default)]
+    pub run_delay_ns: u64,
     #[serde(default)]
     pub balance: BalanceDocument,
+    /// Passes over each scheduling domain, from the bottom up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub domains: Vec<DomainDocument>,
     /// Time in which it idled while a task that may run on it waited on another one.
     #[serde(default)]
     pub wasted_ns: u64,
@@ -260,6 +271,56 @@ pub struct CpuDocument {
     /// events are accounted at the time they were set for anyway.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_late_ns: Option<Dist>,
+}
+
+/// Passes of load balancing over one domain, by what the CPU did that they were for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the first three are types of idleness, as Linux has them")]
+pub struct DomainDocument {
+    pub busy: PassesDocument,
+    pub idle: PassesDocument,
+    pub newly_idle: PassesDocument,
+    /// Running tasks that other CPUs were asked for.
+    pub pushes: u64,
+}
+
+/// How many there were, and what came of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "`abi::record::Domain` documents them")]
+pub struct PassesDocument {
+    pub count: u64,
+    pub balanced: u64,
+    pub failed: u64,
+    /// Tasks that were moved.
+    pub gained: u64,
+}
+
+impl From<record::Domain> for DomainDocument {
+    fn from(of: record::Domain) -> Self {
+        let passes =
+            |count, balanced, failed, gained| PassesDocument { count, balanced, failed, gained };
+        Self {
+            busy: passes(of.busy, of.busy_balanced, of.busy_failed, of.busy_gained),
+            idle: passes(of.idle, of.idle_balanced, of.idle_failed, of.idle_gained),
+            newly_idle: passes(
+                of.newly_idle,
+                of.newly_idle_balanced,
+                of.newly_idle_failed,
+                of.newly_idle_gained,
+            ),
+            pushes: of.pushes,
+        }
+    }
+}
+
+/// Those of a CPU by the numbers of its domains; domains without any are there all the same.
+fn domains(records: &[record::Domain]) -> Vec<DomainDocument> {
+    let count = records.iter().map(|record| record.domain as usize + 1).max().unwrap_or(0);
+    let mut domains = vec![DomainDocument::default(); count];
+    for &record in records {
+        domains[record.domain as usize] = record.into();
+    }
+    domains
 }
 
 /// What one CPU did to even out load.
@@ -510,7 +571,11 @@ impl CpuDocument {
             irq_ns: counters.irq_ns,
             switches: counters.switches,
             ipis: counters.ipis,
+            goes_idle: counters.goes_idle,
+            yields: counters.yields,
+            run_delay_ns: counters.run_delay_ns,
             balance: records.balance.into(),
+            domains: domains(&records.domains),
             wasted_ns: records.balance.wasted_ns,
             wasted_longest_ns: records.balance.wasted_longest_ns,
             wakeup_counts: (scenario.cpus > 1).then(|| WakeupsDocument::of([records])),

@@ -83,6 +83,9 @@ pub fn cpu(cpu: u32) -> Record {
         switches: 33,
         ipis: 0,
         irqsoff_ns: 0,
+        goes_idle: 0,
+        yields: 0,
+        run_delay_ns: 0,
     })
 }
 

@@ -3,6 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `pass.rs` | one pass over a domain: find, detach, attach |
+//! | `passes.rs` | what is counted of them |
 //! | `periodic.rs` | which domains are due at a tick |
 //! | `newidle.rs` | a CPU runs dry |
 //! | `push.rs` | a task that runs is to go elsewhere |
@@ -19,11 +20,13 @@ mod imbalance;
 mod newidle;
 mod nohz;
 mod pass;
+mod passes;
 mod periodic;
 mod push;
 
 pub(super) use newidle::newidle;
 pub(crate) use nohz::on_kick;
+pub(crate) use passes::Passes;
 pub(super) use periodic::tick;
 pub(crate) use push::NOBODY;
 pub(super) use push::push;
@@ -31,7 +34,7 @@ pub(super) use push::push;
 use crate::cpu::Cpu;
 use crate::run;
 use ::balance::{AvgIdle, DomainState};
-use alloc::vec::Vec;
+use alloc::{vec, vec::Vec};
 use placement::{Topology, topology::Domain};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
@@ -41,6 +44,8 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 pub(crate) struct State {
     /// Its domains, from the bottom up.
     domains: Vec<(Domain, DomainState)>,
+    /// What is counted of each.
+    passes: Vec<Passes>,
     /// The first tick at which one of them may be due.
     next_tick: u64,
     avg_idle: AvgIdle,
@@ -72,17 +77,24 @@ impl State {
     /// Of a CPU of that machine; what it throws follows from the seed.
     pub(crate) fn new(topology: &Topology, cpu: u32, seed: u64) -> Self {
         let domains = topology.domains(cpu as usize);
-        let domains = domains.map(|domain| (domain, DomainState::new(&domain))).collect();
+        let domains: Vec<_> = domains.map(|domain| (domain, DomainState::new(&domain))).collect();
+        let passes = vec![Passes::default(); domains.len()];
         // Tasks have the small numbers, for their arrivals.
         let stream = u64::from(u32::MAX - cpu);
         let mut mix = SplitMix64::seed_from_u64(seed ^ stream << 32);
         Self {
             domains,
+            passes,
             next_tick: 0,
             avg_idle: AvgIdle::new(),
             random: Xoshiro256PlusPlus::seed_from_u64(mix.next_u64()),
             counters: Counters::default(),
         }
+    }
+
+    /// What was counted of each domain, from the bottom up.
+    pub(crate) fn passes(&self) -> impl Iterator<Item = Passes> + '_ {
+        self.passes.iter().copied()
     }
 }
 

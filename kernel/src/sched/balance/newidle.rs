@@ -54,6 +54,7 @@ pub(in crate::sched) fn newidle(this: &Cpu) -> bool {
         state.newidle_rate().note(if result.moved > 0 { weight } else { 0 });
         let mut balance = this.balance.lock();
         balance.domains[level].1 = state;
+        balance.passes[level].note(Idle::Newly, result.outcome, result.moved);
         balance.counters.newidle_pulls += result.moved;
         balance.counters.pushes += u64::from(result.outcome == Outcome::Pushed);
         if result.moved > 0 {

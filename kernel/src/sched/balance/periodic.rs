@@ -46,6 +46,7 @@ pub(super) fn domains(this: &Cpu, dest: &Cpu, tick: u64, now: u64, why: Moved) -
             state.end(&domain, idle, result.outcome);
             goes_on = result.goes_on;
             let mut balance = dest.balance.lock();
+            balance.passes[level].note(idle, result.outcome, result.moved);
             balance.counters.attempts += 1;
             let is_in_vain = matches!(result.outcome, Outcome::Failed | Outcome::Pinned);
             balance.counters.failed += u64::from(is_in_vain);
