@@ -54,19 +54,21 @@ fn shapes(cells: &[Cell]) -> impl Iterator<Item = &[Cell]> {
 /// One line for each cell; the columns of numbers under their names.
 fn table(cells: &[Cell]) -> Markup {
     let first = &cells[0];
+    let columns: Vec<(&str, Vec<&str>)> =
+        first.columns.iter().map(|(name, _)| (name.as_str(), keys(cells, name))).collect();
     html! {
         div.scroll { table {
             thead {
                 tr.groups {
                     th colspan=(first.identity.len()) {}
-                    @for (name, numbers) in &first.columns {
-                        th scope="colgroup" colspan=(numbers.len()) { (title(name)) }
+                    @for (name, keys) in &columns {
+                        th scope="colgroup" colspan=(keys.len()) { (title(name)) }
                     }
                     @if !first.drawn.is_empty() { th colspan=(first.drawn.len()) {} }
                 }
                 tr {
                     @for (key, _) in &first.identity { th scope="col" { (title(key)) } }
-                    @for (_, numbers) in &first.columns { @for (key, _) in numbers {
+                    @for (_, keys) in &columns { @for key in keys {
                         @let (name, unit, _) = known(key);
                         th scope="col" { (name) @if unit != "number" { ", " (unit) } }
                     } }
@@ -75,8 +77,11 @@ fn table(cells: &[Cell]) -> Markup {
             }
             tbody { @for cell in cells { tr {
                 @for (key, value) in &cell.identity { td { (shown(key, value)) } }
-                @for (_, numbers) in &cell.columns { @for (_, value) in numbers {
-                    td { (report::number(*value)) }
+                @for (name, keys) in &columns { @for key in keys {
+                    td { @match value(cell, name, key) {
+                        Some(value) => (report::number(value)),
+                        None => "-",
+                    } }
                 } }
                 @for (_, value) in &cell.drawn { td { (format!("{value:+.1} %")) } }
             } } }
@@ -84,20 +89,33 @@ fn table(cells: &[Cell]) -> Markup {
     }
 }
 
+/// The numbers that a column has in any of the cells: some cells lack some.
+fn keys<'a>(cells: &'a [Cell], column: &str) -> Vec<&'a str> {
+    let mut keys: Vec<&str> = Vec::new();
+    let columns = cells.iter().flat_map(|cell| &cell.columns).filter(|(name, _)| name == column);
+    for (key, _) in columns.flat_map(|(_, numbers)| numbers) {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
+/// A number of a cell, if it has that one.
+fn value(cell: &Cell, column: &str, key: &str) -> Option<f64> {
+    let (_, numbers) = cell.columns.iter().find(|(name, _)| name == column)?;
+    numbers.iter().find(|(name, _)| name == key).map(|&(_, value)| value)
+}
+
 /// Every number that was published, beside what was measured of it. Cells that differ in the first
 /// part of their name are drawn apart.
 fn figures(cells: &[Cell]) -> Vec<Markup> {
     let mut figures = Vec::new();
     let first = &cells[0];
-    let published = first.columns.iter().find(|(name, _)| name == PUBLISHED);
-    let keys = published.map_or(&[][..], |(_, numbers)| &numbers[..]);
-    for (key, _) in keys {
+    for key in keys(cells, PUBLISHED) {
         for (group, cells) in groups(cells) {
             let (name, unit, _) = known(key);
-            let value = |cell: &Cell, column: &str| {
-                let (_, numbers) = cell.columns.iter().find(|(name, _)| name == column)?;
-                numbers.iter().find(|(name, _)| name == key).map(|&(_, value)| value)
-            };
+            let value = |cell: &Cell, column: &str| value(cell, column, key);
             let columns: Vec<&str> = first
                 .columns
                 .iter()
