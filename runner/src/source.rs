@@ -39,7 +39,7 @@ impl<'a> Source<'a> {
         let before = self.before(at);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Position {
-            line: 1 + before.bytes().filter(|&byte| byte == b'\n').count(),
+            line: 1 + before.matches('\n').count(),
             column: 1 + before[line_start..].chars().count(),
         }
     }
