@@ -240,6 +240,7 @@ impl Cpu {
         self.acts.fetch_min(Turn::waits(at_ns).0, Ordering::SeqCst);
         // SeqCst: either this sees that its run is over, or `retire` comes after the line above.
         if self.is_over.load(Ordering::SeqCst) {
+            self.note_asked();
             self.set_acts(u64::MAX);
         }
     }
@@ -252,11 +253,13 @@ impl Cpu {
     /// This CPU's run is over: it acts no more, whoever wakes a task on it.
     pub(crate) fn retire(&self) {
         self.is_over.store(true, Ordering::SeqCst);
+        self.note_asked();
         self.set_acts(u64::MAX);
     }
 
-    /// This CPU acts at a time, or not before it. If that makes it another CPU's turn, that one
-    /// is told.
+    /// This CPU acts at a time, or not before it; or earlier, if an IPI is on its way that asks for
+    /// that: others must not overtake what it will find out only then. If that makes it another
+    /// CPU's turn, that one is told.
     #[inline]
     pub(crate) fn set_acts(&self, at_ns: u64) {
         if !self.is_alone {
@@ -265,10 +268,15 @@ impl Cpu {
     }
 
     fn take_place(&self, at_ns: u64) {
-        let turn = Turn::waits(at_ns).0;
         // SeqCst, here and below: either this CPU sees that the other one waits, or that one
         // sees that it need not.
-        if self.acts.swap(turn, Ordering::SeqCst) == turn || WAITING.load(Ordering::SeqCst) == 0 {
+        let turn = || Turn::waits(at_ns.min(self.asked_ns.load(Ordering::SeqCst))).0;
+        // Not swapped: it may be asked for something at this moment.
+        let before = self
+            .acts
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |_| Some(turn()))
+            .unwrap_or_else(|acts| acts);
+        if before == turn() || WAITING.load(Ordering::SeqCst) == 0 {
             return;
         }
         let turn = |cpu: &&Cpu| (cpu.acts.load(Ordering::SeqCst), cpu.id);
