@@ -1,7 +1,11 @@
 //! The questions about benchmarks, as the command answers them.
 
+mod support;
+
 use serde_json::Value;
-use std::process::Command;
+use std::{fs, process::Command};
+use support::browser;
+use tempfile::TempDir;
 
 /// Runs a question with one seed; returns its answer.
 fn ask(words: &[&str]) -> Value {
@@ -73,14 +77,21 @@ fn normalized(answer: &Value, key: &str, column: &str) -> Vec<(String, f64)> {
         .collect()
 }
 
+/// The same, with its page as a browser shows it, which is to have so many figures.
+fn ask_for_page(words: &[&str], figures: usize) -> (Value, String) {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("page.html");
+    let answer = ask(&[words, &["--report", file.to_str().expect("a plain name")]].concat());
+    let page = fs::read_to_string(file).expect("the page was written");
+    browser::assert_shown(&page, figures);
+    (answer, page)
+}
+
 /// On the model of the machine on which all six kernels were measured they stand in the published
 /// order, and each step's cause is in its counter: the command says so itself.
 #[test]
 fn steps_of_wakeups_stand_in_the_published_order() {
-    let folder = tempfile::TempDir::new().expect("a folder");
-    let page = folder.path().join("page.html");
-    let answer =
-        ask(&["wakeups", "--model", "spr", "--report", page.to_str().expect("a plain name")]);
+    let (answer, page) = ask_for_page(&["wakeups", "--model", "spr"], 4);
     assert_eq!(answer["verdict"], "pass", "{:#}", answer["expectations"]);
     let mut published = normalized(&answer, "step", "published");
     let mut measured = normalized(&answer, "step", "measured");
@@ -91,7 +102,6 @@ fn steps_of_wakeups_stand_in_the_published_order() {
     let names = |order: &[(String, f64)]| order.iter().map(|(name, _)| name.clone()).collect();
     let [published, measured]: [Vec<String>; 2] = [names(&published), names(&measured)];
     assert_eq!(published, measured);
-    let page = std::fs::read_to_string(page).expect("the page was written");
     assert!(page.contains("remote wake-ups do to schbench?") && page.contains("+ DELAYED"));
 }
 
@@ -99,7 +109,7 @@ fn steps_of_wakeups_stand_in_the_published_order() {
 /// and with four tasks for each nobody is alone.
 #[test]
 fn overload_pays_where_each_pair_has_a_cpu() {
-    let answer = ask(&["overload", "--tests", "UDP_RR"]);
+    let (answer, _) = ask_for_page(&["overload", "--tests", "UDP_RR"], 4);
     assert_eq!(answer["verdict"], "pass", "{:#}", answer["expectations"]);
     let gains = normalized(&answer, "case", "measured");
     let gain = |case: &str| {

@@ -1,6 +1,8 @@
 //! What a guest would print, and programs that behave like a QEMU that goes wrong.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
+pub mod browser;
+
 use abi::{
     Histogram, line,
     record::{
