@@ -17,6 +17,14 @@ pub enum Migration {
     Tasks(u64),
 }
 
+impl Migration {
+    /// The same, if it is anything at all.
+    pub(crate) fn if_any(self) -> Option<Self> {
+        let (Self::Load(amount) | Self::Util(amount) | Self::Tasks(amount)) = self;
+        (amount > 0).then_some(self)
+    }
+}
+
 /// Where to take from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Busiest {
@@ -130,10 +138,7 @@ impl Groups {
                 return None;
             }
         }
-        let migration = self.amount(domain, idle);
-        let (Migration::Load(amount) | Migration::Util(amount) | Migration::Tasks(amount)) =
-            migration;
-        (amount > 0).then_some(migration)
+        self.amount(domain, idle).if_any()
     }
 
     fn amount(&self, domain: &Domain, idle: Idle) -> Migration {
@@ -234,7 +239,18 @@ mod tests {
         let count = cpus.len() as u32;
         let topology = Topology::new(TopologySpec::flat(count), count);
         let domain = topology.domain(this, Level::Llc).expect("more than one CPU");
-        find_busiest(&topology, &domain, this, idle, &CpuSet::EMPTY, |cpu| cpus[cpu], |_| false)
+        find(&topology, &domain, this, idle, cpus)
+    }
+
+    /// With no CPU excluded, and no pinned task in the way.
+    fn find(
+        topology: &Topology,
+        domain: &Domain,
+        this: usize,
+        idle: Idle,
+        cpus: &[CpuView],
+    ) -> Option<Busiest> {
+        find_busiest(topology, domain, this, idle, &CpuSet::EMPTY, |cpu| cpus[cpu], |_| false)
     }
 
     #[test]
@@ -295,18 +311,7 @@ mod tests {
         let spec = TopologySpec { core: 2, cluster: 2, llc: 4, package: 4 };
         let topology = Topology::new(spec, 4);
         let domain = topology.domain(0, Level::Llc).expect("two cores");
-        let find = |nr: &[u32]| {
-            let cpus = settled(nr);
-            find_busiest(
-                &topology,
-                &domain,
-                0,
-                Idle::Yes,
-                &CpuSet::EMPTY,
-                |cpu| cpus[cpu],
-                |_| false,
-            )
-        };
+        let find = |nr: &[u32]| find(&topology, &domain, 0, Idle::Yes, &settled(nr));
         assert_eq!(find(&[0, 0, 1, 1]), Some(Busiest { cpu: 2, migration: Migration::Tasks(1) }));
         assert_eq!(find(&[0, 1, 1, 1]), None);
         assert_eq!(find(&[0, 0, 1, 0]), None);
@@ -337,15 +342,7 @@ mod tests {
         let topology = Topology::new(spec, 4);
         let domain = topology.domain(0, Level::Package).expect("two caches");
         let cpus = settled(&[0, 1, 3, 2]);
-        let found = find_busiest(
-            &topology,
-            &domain,
-            0,
-            Idle::Yes,
-            &CpuSet::EMPTY,
-            |cpu| cpus[cpu],
-            |_| false,
-        );
+        let found = find(&topology, &domain, 0, Idle::Yes, &cpus);
         assert_eq!(found, Some(Busiest { cpu: 2, migration: Migration::Util(1024) }));
     }
 

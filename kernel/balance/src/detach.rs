@@ -146,10 +146,8 @@ impl Detach {
     }
 
     /// What is to be moved still, if anything (`env->imbalance`).
-    pub fn rest(&self) -> Option<Migration> {
-        let (Migration::Load(amount) | Migration::Util(amount) | Migration::Tasks(amount)) =
-            self.migration;
-        (amount > 0).then_some(self.migration)
+    fn rest(&self) -> Option<Migration> {
+        self.migration.if_any()
     }
 
     /// Whether a task could not be taken because it is pinned, and more was to be moved: then
